@@ -1,0 +1,396 @@
+//! All the images at one place, opened for one model: a directory, a pattern or a file.
+//!
+//! What a path means is decided here and nowhere else. Bytes stay bytes, and pictures stay files, until a sample is
+//! asked for.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::array::{Element, ImageArray, fits};
+use super::error::SampleError;
+use super::file::FileReader;
+use super::labels::{self, Labels};
+use super::picture::PictureLayout;
+use super::sample::Sample;
+use super::source::{DataSource, Split};
+use super::{idx, listing, mnist_dir, npy, png};
+
+/// Images that fit one model, with their labels where they are known; never empty.
+pub struct Dataset {
+    origin: String,
+    images: Images,
+    labels: Option<Labels>,
+}
+
+enum Images {
+    Array(ImageArray),
+    Pictures { files: Vec<PathBuf>, layout: PictureLayout },
+}
+
+impl Dataset {
+    /// Opens the data for a model whose input has these dimensions, batch left out.
+    ///
+    /// # Errors
+    /// When nothing known is there, a file is damaged, the images do not fit the model, or labels and images are not
+    /// equally many.
+    pub fn open(source: &DataSource, dims: &[usize]) -> Result<Self, SampleError> {
+        let path = &source.path;
+        let mut origin = path.display().to_string();
+        let pictures = |files| match PictureLayout::from_dims(dims) {
+            Some(layout) => Ok((Images::Pictures { files, layout }, None)),
+            None => Err(SampleError::NotAPicture { path: path.clone(), model: dims.to_vec() }),
+        };
+        let (images, own_labels) = if path.is_dir() {
+            match open_directory(source, dims)? {
+                Directory::Mnist(images, labels) => {
+                    origin = format!("{origin} ({} split)", source.split);
+                    (Images::Array(images), labels)
+                }
+                Directory::Pictures(files) => pictures(files)?,
+            }
+        } else if listing::is_pattern(path) && !path.exists() {
+            pictures(listing::pattern(path)?)?
+        } else {
+            let file = FileReader::open(path)?;
+            if file.starts_with(png::START) && !file.packed() {
+                pictures(vec![path.clone()])?
+            } else {
+                let images = open_array(file, dims)?;
+                let beside = mnist_dir::labels_beside(path).filter(|_| source.labels.is_none());
+                let labels = beside.map(|file| labels::read(&file, images.len())).transpose()?;
+                (Images::Array(images), labels)
+            }
+        };
+        let labels = match &source.labels {
+            Some(file) => Some(labels::read(file, images.len())?),
+            None => own_labels,
+        };
+        Ok(Self { origin, images, labels })
+    }
+
+    /// Number of images, at least one.
+    #[allow(clippy::len_without_is_empty)] // It never is.
+    pub fn len(&self) -> usize {
+        self.images.len()
+    }
+
+    /// The image with this index, base 0.
+    ///
+    /// # Errors
+    /// When there is no such image, or it holds values outside [0, 1], or its file is damaged or has another size.
+    pub fn sample(&self, index: usize) -> Result<Sample, SampleError> {
+        let len = self.len();
+        if index >= len {
+            let asked = format!("image {index} (base 0)");
+            return Err(SampleError::BeyondData { asked, len });
+        }
+        let (name, pixels) = match &self.images {
+            Images::Array(array) => (None, array.pixels(index)?),
+            Images::Pictures { files, layout } => {
+                let name = files[index].file_name().map(|name| name.to_string_lossy().into_owned());
+                (name, png::read(&files[index], layout)?)
+            }
+        };
+        let label = self.labels.as_ref().and_then(|labels| labels[index]);
+        Ok(Sample { index, name, pixels, label })
+    }
+
+    /// What the data is, in one line.
+    pub fn describe(&self) -> String {
+        let len = self.len();
+        let known = self.labels.iter().flatten().flatten().count();
+        let labels = match known {
+            0 => "no labels".to_owned(),
+            _ if known == len => "all labelled".to_owned(),
+            _ => format!("{known} labelled"),
+        };
+        let plural = if len == 1 { "" } else { "s" };
+        let kind = match &self.images {
+            Images::Array(array) => format!("image{plural} of {}", array.image_shape()),
+            // Their sizes are not known before they are decoded.
+            Images::Pictures { .. } => format!("PNG file{plural}"),
+        };
+        format!("{}: {len} {kind}, {labels}", self.origin)
+    }
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Dataset").field(&self.describe()).finish()
+    }
+}
+
+impl Images {
+    fn len(&self) -> usize {
+        match self {
+            Self::Array(array) => array.len(),
+            Self::Pictures { files, .. } => files.len(),
+        }
+    }
+}
+
+enum Directory {
+    Mnist(ImageArray, Option<Labels>),
+    Pictures(Vec<PathBuf>),
+}
+
+/// MNIST's names are told from all others, so they come first; only without them a directory is one of pictures.
+fn open_directory(source: &DataSource, dims: &[usize]) -> Result<Directory, SampleError> {
+    let (directory, split) = (&source.path, source.split);
+    if let Some(file) = mnist_dir::image_file(directory, split) {
+        let read = mnist_dir::read(directory, file, split, source.labels.is_none())?;
+        let images = idx_images(&read.path, read.images, dims)?;
+        return Ok(Directory::Mnist(images, read.labels));
+    }
+    let names = mnist_dir::image_names(split);
+    let other = match split {
+        Split::Train => Split::Test,
+        Split::Test => Split::Train,
+    };
+    if mnist_dir::image_file(directory, other).is_some() {
+        let problem =
+            format!("no {split} split ({names}), only the other one; ask for --split {other}");
+        return Err(SampleError::no_data(directory, problem));
+    }
+    let pictures = listing::directory(directory)?;
+    if pictures.is_empty() {
+        let problem = format!("no images in this directory; looked for {names} and *.png");
+        return Err(SampleError::no_data(directory, problem));
+    }
+    Ok(Directory::Pictures(pictures))
+}
+
+fn open_array(file: FileReader, dims: &[usize]) -> Result<ImageArray, SampleError> {
+    let path = file.path().to_owned();
+    if file.starts_with(npy::START) {
+        let array = npy::read(file)?;
+        // An array that fits as a whole is one image. There is nothing to guess: were its first dimension a number of
+        // images that fit as well, that number would be 1.
+        let shape =
+            if fits(&array.shape, dims) { [&[1], &array.shape[..]].concat() } else { array.shape };
+        ImageArray::new(&path, &shape, array.element, array.bytes, dims)
+    } else if file.starts_with(&idx::START) {
+        idx_images(&path, idx::read(file)?, dims)
+    } else {
+        Err(file.not("an IDX, .npy or PNG file"))
+    }
+}
+
+fn idx_images(
+    path: &Path,
+    array: idx::IdxArray,
+    dims: &[usize],
+) -> Result<ImageArray, SampleError> {
+    if array.shape.len() < 2 {
+        let problem = "an IDX file with one dimension holds labels, not images";
+        return Err(SampleError::unsupported(path, problem));
+    }
+    ImageArray::new(path, &array.shape, Element::BYTE, array.bytes, dims)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::super::file::scratch::{folder, gzip, write};
+    use super::*;
+    use crate::network::Label;
+
+    fn open(
+        path: impl AsRef<Path>,
+        labels: Option<PathBuf>,
+        dims: &[usize],
+    ) -> Result<Dataset, String> {
+        let path = path.as_ref().to_owned();
+        let source = DataSource { path, labels, ..DataSource::default() };
+        Dataset::open(&source, dims).map_err(|error| error.to_string())
+    }
+
+    fn labels(data: &Dataset) -> Vec<Option<usize>> {
+        let class = |index| data.sample(index).unwrap().label.map(|Label(class)| class);
+        (0..data.len()).map(class).collect()
+    }
+
+    fn three_images() -> Vec<u8> {
+        idx::encode(&[3, 2, 2], &[0, 255, 51, 0, 1, 1, 1, 1, 2, 2, 2, 2])
+    }
+
+    fn write_pictures(folder: &TempDir, names: &[&str]) {
+        for (name, grey) in names.iter().zip(10..) {
+            png::write_grey(&folder.path().join(name), 2, 2, &[grey; 4]);
+        }
+    }
+
+    #[test]
+    fn an_idx_file_gives_samples_without_labels() {
+        let folder = folder();
+        let path = write(&folder, "digits", gzip(&three_images()));
+        let data = open(&path, None, &[4]).unwrap();
+        assert_eq!(data.len(), 3);
+        let sample = data.sample(0).unwrap();
+        assert_eq!((sample.index, sample.name, sample.label), (0, None, None));
+        assert_eq!(sample.pixels, [0.0, 1.0, 0.2, 0.0]);
+        assert_eq!(data.describe(), format!("{}: 3 images of 2x2, no labels", path.display()));
+        let error = data.sample(3).unwrap_err().to_string();
+        assert_eq!(error, "image 3 (base 0): the data holds 3 images");
+    }
+
+    #[test]
+    fn labels_beside_an_image_file_are_used_unless_others_are_named() {
+        let folder = folder();
+        let images = write(&folder, "x-images-idx3-ubyte", three_images());
+        let beside = write(&folder, "x-labels-idx1-ubyte.gz", gzip(&idx::encode(&[3], &[7, 2, 1])));
+        let data = open(&images, None, &[2, 2]).unwrap();
+        assert_eq!(labels(&data), [Some(7), Some(2), Some(1)]);
+        assert!(data.describe().ends_with(", all labelled"));
+
+        let named = write(&folder, "labels.txt", "4\n?\n4\n");
+        std::fs::write(beside, "damaged").unwrap();
+        let data = open(&images, Some(named), &[2, 2]).unwrap();
+        assert_eq!(labels(&data), [Some(4), None, Some(4)]);
+        assert!(data.describe().ends_with(", 2 labelled"));
+        assert!(open(&images, None, &[2, 2]).unwrap_err().contains("x-labels-idx1-ubyte.gz"));
+    }
+
+    #[test]
+    fn images_of_another_size_than_the_models_are_refused() {
+        let folder = folder();
+        let path = write(&folder, "digits", three_images());
+        let error = open(&path, None, &[3, 32, 32]).unwrap_err();
+        assert!(
+            error.ends_with("images are 2x2 = 4 values, the model takes 3x32x32 = 3072"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn labels_of_another_length_are_refused() {
+        let folder = folder();
+        let path = write(&folder, "digits", three_images());
+        let short = write(&folder, "labels.txt", "1\n2\n");
+        let error = open(&path, Some(short), &[4]).unwrap_err();
+        assert!(error.ends_with("labels.txt: holds 2 labels for 3 images"), "{error}");
+    }
+
+    #[test]
+    fn an_mnist_directory_gives_the_split_asked_for() {
+        let folder = folder();
+        write(&folder, "t10k-images-idx3-ubyte.gz", gzip(&three_images()));
+        write(&folder, "t10k-labels-idx1-ubyte.gz", gzip(&idx::encode(&[3], &[7, 2, 1])));
+        write_pictures(&folder, &["shown-in-the-readme.png"]);
+        let data = open(folder.path(), None, &[1, 2, 2]).unwrap();
+        assert_eq!(labels(&data), [Some(7), Some(2), Some(1)]);
+        assert!(data.describe().ends_with("(test split): 3 images of 2x2, all labelled"));
+
+        let source = DataSource { path: folder.path().into(), split: Split::Train, labels: None };
+        let error = Dataset::open(&source, &[4]).unwrap_err().to_string();
+        assert!(error.contains("no train split (train-images-idx3-ubyte[.gz]"), "{error}");
+        assert!(error.ends_with("ask for --split test"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_without_known_data_says_what_was_looked_for() {
+        let folder = folder();
+        write(&folder, "notes.txt", "");
+        let error = open(folder.path(), None, &[4]).unwrap_err();
+        assert!(error.contains("looked for t10k-images-idx3-ubyte[.gz]"), "{error}");
+        assert!(error.ends_with("and *.png"), "{error}");
+    }
+
+    #[test]
+    fn pictures_come_from_a_directory_a_pattern_or_a_file() {
+        let folder = folder();
+        write_pictures(&folder, &["2.png", "10.png"]);
+        let classes = write(&folder, "classes.txt", "5\n6\n");
+        for path in [folder.path().to_owned(), folder.path().join("*.png")] {
+            let data = open(&path, Some(classes.clone()), &[2, 2]).unwrap();
+            let sample = data.sample(1).unwrap();
+            assert_eq!((sample.name.as_deref(), sample.label), (Some("10.png"), Some(Label(6))));
+            assert_eq!(sample.pixels, [11.0 / 255.0; 4]);
+            assert!(data.describe().ends_with(": 2 PNG files, all labelled"));
+        }
+        let single = open(folder.path().join("2.png"), None, &[2, 2]).unwrap();
+        assert!(single.describe().ends_with(": 1 PNG file, no labels"));
+        assert_eq!(single.sample(0).unwrap().pixels, [10.0 / 255.0; 4]);
+    }
+
+    #[test]
+    fn pictures_are_decoded_only_when_asked_for() {
+        let folder = folder();
+        write_pictures(&folder, &["0.png"]);
+        write(&folder, "1.png", "damaged");
+        let data = open(folder.path(), None, &[4]).unwrap();
+        assert!(data.sample(0).is_ok());
+        assert!(data.sample(1).unwrap_err().to_string().contains("1.png: not a readable PNG"));
+    }
+
+    #[test]
+    fn pictures_are_refused_when_the_models_input_is_none() {
+        let folder = folder();
+        write_pictures(&folder, &["0.png"]);
+        let error = open(folder.path(), None, &[5]).unwrap_err();
+        assert!(error.contains("the model's input (5 values) is not the shape of"), "{error}");
+    }
+
+    #[test]
+    fn a_name_with_pattern_characters_that_exists_is_a_file() {
+        let folder = folder();
+        let path = write(&folder, "digits[1].idx", three_images());
+        assert_eq!(open(path, None, &[4]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn an_array_is_many_images_or_exactly_one() {
+        let folder = folder();
+        let open_shape = |shape: &[usize], dims: &[usize]| {
+            let values = vec![128; shape.iter().product()];
+            let path = write(&folder, "a.npy", npy::encode("|u1", shape, &values));
+            open(path, None, dims).map(|data| (data.len(), data.sample(0).unwrap().pixels.len()))
+        };
+        assert_eq!(open_shape(&[5, 2, 2], &[4]), Ok((5, 4)));
+        assert_eq!(open_shape(&[5, 4], &[1, 2, 2]), Ok((5, 4)));
+        assert_eq!(open_shape(&[4], &[4]), Ok((1, 4)));
+        assert_eq!(open_shape(&[2, 2], &[4]), Ok((1, 4)));
+        assert_eq!(open_shape(&[1, 2, 2], &[1, 2, 2]), Ok((1, 4)));
+        assert_eq!(open_shape(&[4, 4], &[4]), Ok((4, 4)));
+        assert_eq!(open_shape(&[5], &[1]), Ok((5, 1)));
+        let error = open_shape(&[2, 4, 4, 3], &[3, 4, 4]).unwrap_err();
+        assert!(error.ends_with("reorder the axes"), "{error}");
+        assert!(open_shape(&[0, 4], &[4]).unwrap_err().ends_with("holds no images"));
+    }
+
+    #[test]
+    fn arrays_of_floats_are_taken_as_they_are_and_integers_refused() {
+        let folder = folder();
+        let values = [0.0, 0.25, 1.0, 0.1f64];
+        let path = write(
+            &folder,
+            "a.npy",
+            npy::encode(">f8", &[1, 4], &values.map(f64::to_be_bytes).concat()),
+        );
+        let data = open(path, None, &[4]).unwrap();
+        assert_eq!(data.sample(0).unwrap().pixels, values.map(|value| value as f32));
+        let path = write(&folder, "b.npy", npy::encode("<i8", &[1, 4], &[0; 32]));
+        let error = open(path, None, &[4]).unwrap_err();
+        assert!(error.contains("images must be bytes (uint8, 0 to 255) or floats"), "{error}");
+    }
+
+    #[test]
+    fn files_that_are_missing_empty_or_something_else_are_refused() {
+        let folder = folder();
+        for (path, problem) in [
+            (folder.path().join("missing"), "missing: "),
+            (write(&folder, "empty", ""), "the file is empty"),
+            (
+                write(&folder, "page.gz", "<!DOCTYPE html>"),
+                "not an IDX, .npy or PNG file (it starts with \"<!DOCTYP\")",
+            ),
+            (write(&folder, "labels", idx::encode(&[3], &[7, 2, 1])), "holds labels, not images"),
+            (write(&folder, "none", idx::encode(&[0, 2, 2], &[])), "holds no images"),
+        ] {
+            let error = open(path, None, &[4]).unwrap_err();
+            assert!(error.contains(problem) && !error.contains('\n'), "{error}");
+        }
+    }
+}

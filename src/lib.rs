@@ -1,0 +1,36 @@
+//! How wrong can a trained ReLU classifier be made within an L1 budget?
+//!
+//! For a classifier `f` (an ONNX file), an image `x̂` with predicted label `c`, another label `w` and a budget `Δ`:
+//!
+//! ```text
+//! maximise   y_w − y_c            y = f(x)
+//! subject to ‖x − x̂‖₁ < Δ,  0 ≤ x ≤ 1
+//! ```
+//!
+//! The rooms, in the order data flows:
+//!
+//! - [`onnx`]: a file becomes a [`network::Network`], checked against tract's own run of the file
+//! - [`network`]: the function under attack: forward pass, activation pattern, gradient
+//! - [`input`]: images from MNIST directories, IDX, PNG and npy files
+//! - [`lp`]: linear programs (HiGHS)
+//! - [`verify`]: the pipeline for one image
+//! - [`report`]: records, tables, JSON, files
+//!
+//! ```
+//! use rw_adv::network::Trace;
+//! use rw_adv::onnx::OnnxModel;
+//!
+//! let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref())?;
+//! let black = vec![0.0; model.network.inputs()];
+//! let mut trace = Trace::new(&model.network);
+//! model.network.forward(&black, &mut trace);
+//! assert_eq!(trace.logits().len(), 10);
+//! # Ok::<(), rw_adv::onnx::OnnxError>(())
+//! ```
+
+pub mod input;
+pub mod lp;
+pub mod network;
+pub mod onnx;
+pub mod report;
+pub mod verify;

@@ -1,0 +1,134 @@
+//! Is the extracted network the function that the file computes?
+//!
+//! Both run on seeded inputs; every logit must agree up to what f32 rounding explains. The
+//! allowance follows the numbers through the network, so it fits a network of any scale: a wrong
+//! index or sign exceeds it by orders of magnitude.
+
+use faer::Mat;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use super::affine::Conditioning;
+use super::error::OnnxProblem;
+use super::replay::Replay;
+use crate::network::{Dense, Network, Trace};
+
+/// The check's inputs are the same in every run.
+const SEED: u64 = 0x0227_5eed;
+
+/// Inputs of each kind: uniform in the box, sparse like a drawing, corners of the box, and outside it.
+const PER_KIND: usize = 50;
+
+/// Unit roundoff of f32.
+const F32_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
+
+/// Rounding errors of a sum behave like a random walk; its typical length is the roundoff times the
+/// sum of magnitudes. On the bundled models differences stay below a twentieth of this multiple.
+const SAFETY: f64 = 64.0;
+
+/// How well the extracted network and tract's run of the file agreed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Agreement {
+    /// Number of inputs compared.
+    pub inputs: usize,
+    /// Largest difference of a logit, f64 against tract's f32.
+    pub largest_difference: f64,
+    /// The same as a fraction of what rounding may explain; 1 would have been refused.
+    pub largest_fraction: f64,
+}
+
+/// # Errors
+/// When one logit of one input differs by more than rounding explains, or is not a number.
+pub(super) fn compare(
+    network: &Network,
+    conditioning: &[Conditioning],
+    replay: &Replay,
+) -> Result<Agreement, OnnxProblem> {
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let mut trace = Trace::new(network);
+    let allowance = Allowance::new(network, conditioning);
+    let mut agreement =
+        Agreement { inputs: 4 * PER_KIND, largest_difference: 0.0, largest_fraction: 0.0 };
+    for number in 0..agreement.inputs {
+        let x: Vec<f32> =
+            (0..network.inputs()).map(|_| draw(number / PER_KIND, &mut rng)).collect();
+        let theirs = replay.logits(&x).map_err(|e| OnnxProblem::Tract(e.to_string()))?;
+        let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+        network.forward(&x, &mut trace);
+        let allowed = allowance.at(&x, &trace);
+        for (logit, (&ours, theirs)) in trace.logits().iter().zip(theirs).enumerate() {
+            let (theirs, allowed) = (f64::from(theirs), allowed[logit]);
+            let difference = (ours - theirs).abs();
+            // Written so that a NaN on either side fails.
+            if !(difference <= allowed && ours.is_finite()) {
+                return Err(OnnxProblem::Mismatch { input: number, logit, ours, theirs, allowed });
+            }
+            agreement.largest_difference = agreement.largest_difference.max(difference);
+            agreement.largest_fraction = agreement.largest_fraction.max(difference / allowed);
+        }
+    }
+    Ok(agreement)
+}
+
+fn draw(kind: usize, rng: &mut ChaCha8Rng) -> f32 {
+    match kind {
+        0 => rng.random_range(0.0..=1.0),
+        1 if rng.random_bool(0.8) => 0.0,
+        1 => rng.random_range(0.0..=1.0),
+        2 => f32::from(u8::from(rng.random_bool(0.5))),
+        _ => rng.random_range(-3.0..3.0),
+    }
+}
+
+/// How far the file's f32 logits may be from the exact ones.
+///
+/// A layer hands on the errors it is given (as independent ones: squares add up) and adds its own,
+/// proportional to the magnitudes it sums. The smallest f32 keeps the allowance above zero.
+struct Allowance<'a> {
+    conditioning: &'a [Conditioning],
+    /// Each layer with the absolute values of its weights, and no bias.
+    magnitudes: Vec<Dense>,
+    /// The sum of squared weights of each row of each layer.
+    row_squares: Vec<Vec<f64>>,
+}
+
+impl<'a> Allowance<'a> {
+    fn new(network: &Network, conditioning: &'a [Conditioning]) -> Self {
+        let absolute = |dense: &Dense| {
+            let weights =
+                Mat::from_fn(dense.outputs(), dense.inputs(), |i, j| dense.weights[(i, j)].abs());
+            Dense { weights, bias: vec![0.0; dense.outputs()] }
+        };
+        let squares = |dense: &Dense| {
+            (0..dense.outputs()).map(|i| dense.weights.row(i).iter().map(|w| w * w).sum()).collect()
+        };
+        let layers = network.layers().iter();
+        Self {
+            conditioning,
+            magnitudes: layers.clone().map(absolute).collect(),
+            row_squares: layers.map(squares).collect(),
+        }
+    }
+
+    /// Logit by logit, for the input `x` whose forward pass is `trace`.
+    fn at(&self, x: &[f64], trace: &Trace) -> Vec<f64> {
+        let mut largest_squared_error = 0.0_f64;
+        let mut squared_errors = Vec::new();
+        for (layer, conditioning) in self.conditioning.iter().enumerate() {
+            let input = if layer == 0 { x } else { trace.activations(layer - 1) };
+            let input: Vec<f64> = input.iter().map(|h| h.abs()).collect();
+            let mut summed = vec![0.0; self.magnitudes[layer].outputs()];
+            self.magnitudes[layer].apply(&input, &mut summed);
+            let rows = summed.iter().zip(&self.row_squares[layer]).enumerate();
+            let errors = rows.map(|(i, (summed, square))| {
+                let summed = summed * conditioning.amplification[i] + conditioning.offset[i];
+                let own = SAFETY * (F32_ROUNDOFF * summed + f64::from(f32::MIN_POSITIVE));
+                square * largest_squared_error + own * own
+            });
+            squared_errors = errors.collect();
+            largest_squared_error = squared_errors.iter().copied().fold(0.0, f64::max);
+        }
+        squared_errors.into_iter().map(f64::sqrt).collect()
+    }
+}

@@ -1,0 +1,58 @@
+//! JSON for programs: records, summaries, inspections.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::record::{Record, SCHEMA, Settings, Summary};
+use crate::onnx::OnnxModel;
+
+/// One record on one line.
+pub fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, record)?;
+    writeln!(out)
+}
+
+/// The contents of `summary.json`.
+pub fn summary(
+    out: &mut impl Write,
+    summary: &Summary,
+    settings: &Settings,
+    elapsed: Duration,
+) -> io::Result<()> {
+    let value = json!({
+        "schema": SCHEMA,
+        "version": env!("CARGO_PKG_VERSION"),
+        "summary": summary,
+        "settings": settings,
+        "seconds": elapsed.as_secs_f64(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &value)?;
+    writeln!(out)
+}
+
+/// What `inspect --json` prints.
+pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::Result<()> {
+    let layers = model
+        .network
+        .layers()
+        .iter()
+        .map(|l| json!({ "inputs": l.inputs(), "outputs": l.outputs() }));
+    let value = json!({
+        "schema": SCHEMA,
+        "model": path.display().to_string(),
+        "sha256": model.sha256,
+        "opset": model.opset,
+        "input_dims": model.input_dims,
+        "widths": model.network.widths(),
+        "layers": layers.collect::<Vec<_>>(),
+        "parameters": model.network.parameters(),
+        "relus": model.network.neurons(),
+        "nodes": model.nodes,
+        "check": model.agreement,
+    });
+    serde_json::to_writer_pretty(&mut *out, &value)?;
+    writeln!(out)
+}

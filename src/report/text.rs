@@ -1,0 +1,94 @@
+//! Tables for people.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::record::{Record, Summary};
+use crate::onnx::{NodeNote, OnnxModel, Role};
+
+/// The table's head.
+pub fn header(out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:>7} {:>6} {:>10} {:>10} {:>10}",
+        "image", "label", "predicted", "runner-up", "margin"
+    )
+}
+
+/// One line per record; a prediction that is not the label is marked.
+pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    let label = record.label.map_or("?".into(), |l| l.to_string());
+    let wrong = record.label.is_some_and(|l| l != record.predicted);
+    writeln!(
+        out,
+        "{:>7} {:>6} {:>10} {:>10} {:>10.4}{}",
+        record.image,
+        label,
+        record.predicted,
+        record.target,
+        record.margin,
+        if wrong { "  misclassified" } else { "" }
+    )
+}
+
+/// The line below the table.
+pub fn summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let images = if summary.records == 1 { "image" } else { "images" };
+    write!(out, "{} {images}", summary.records)?;
+    if summary.labelled > 0 {
+        let share = 100.0 * summary.correct as f64 / summary.labelled as f64;
+        write!(
+            out,
+            ", {} of {} predicted as labelled ({share:.1} %)",
+            summary.correct, summary.labelled
+        )?;
+    }
+    writeln!(out)
+}
+
+/// What `inspect` prints.
+pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::Result<()> {
+    let network = &model.network;
+    writeln!(out, "{}", path.display())?;
+    writeln!(out, "  sha-256     {}", model.sha256)?;
+    writeln!(out, "  opset       {}", model.opset)?;
+    writeln!(out, "  input       {}", joined(&model.input_dims, " x "))?;
+    writeln!(out, "  network     {}", joined(&network.widths(), " -> "))?;
+    writeln!(out, "  parameters  {}, {} ReLUs", network.parameters(), network.neurons())?;
+    let last = network.layers().len() - 1;
+    for (layer, dense) in network.layers().iter().enumerate() {
+        let relu = if layer < last { " + ReLU" } else { "" };
+        let folded = names(&model.nodes, |role| role == Role::Affine(layer));
+        let folded = if folded.is_empty() { "identity".into() } else { folded };
+        writeln!(
+            out,
+            "  layer {layer}     {} -> {}{relu}, from {folded}",
+            dense.inputs(),
+            dense.outputs()
+        )?;
+    }
+    for (title, role) in [("layout     ", Role::Layout), ("dropped    ", Role::Dropped)] {
+        let found = names(&model.nodes, |r| r == role);
+        if !found.is_empty() {
+            writeln!(out, "  {title} {found}")?;
+        }
+    }
+    let check = &model.agreement;
+    writeln!(
+        out,
+        "  check       largest difference to tract {:.1e} on {} inputs ({:.0} % of what f32 rounding explains)",
+        check.largest_difference,
+        check.inputs,
+        100.0 * check.largest_fraction
+    )
+}
+
+fn joined(numbers: &[usize], between: &str) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// The nodes of a role, as `fc1 (Gemm), bn (BatchNormalization)`.
+fn names(nodes: &[NodeNote], wanted: impl Fn(Role) -> bool) -> String {
+    let nodes = nodes.iter().filter(|n| wanted(n.role));
+    nodes.map(|n| format!("{} ({})", n.node, n.op)).collect::<Vec<_>>().join(", ")
+}

@@ -58,10 +58,13 @@ pub(super) fn compare(
         network.forward(&x, &mut trace);
         let allowed = allowance.at(&x, &trace);
         for (logit, (&ours, theirs)) in trace.logits().iter().zip(theirs).enumerate() {
+            if !theirs.is_finite() {
+                let text = format!("gives {theirs} for a test input: its numbers overflow float32");
+                return Err(OnnxProblem::graph(text));
+            }
             let (theirs, allowed) = (f64::from(theirs), allowed[logit]);
             let difference = (ours - theirs).abs();
-            // Written so that a NaN on either side fails.
-            if !(difference <= allowed && ours.is_finite()) {
+            if difference.is_nan() || difference > allowed {
                 return Err(OnnxProblem::Mismatch { input: number, logit, ours, theirs, allowed });
             }
             agreement.largest_difference = agreement.largest_difference.max(difference);
@@ -130,5 +133,46 @@ impl<'a> Allowance<'a> {
             largest_squared_error = squared_errors.iter().copied().fold(0.0, f64::max);
         }
         squared_errors.into_iter().map(f64::sqrt).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::onnx::OnnxModel;
+
+    /// Compares the fixture's file with its network after `damage`.
+    fn compare_damaged(damage: impl Fn(&mut [Dense])) -> Result<Agreement, OnnxProblem> {
+        let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref()).expect("the fixture loads");
+        let mut layers = model.network.layers().to_vec();
+        damage(&mut layers);
+        let plain = |dense: &Dense| Conditioning {
+            amplification: vec![1.0; dense.outputs()],
+            offset: dense.bias.iter().map(|b| b.abs()).collect(),
+        };
+        let conditioning: Vec<Conditioning> = layers.iter().map(plain).collect();
+        compare(&Network::new(layers).expect("shapes fit"), &conditioning, &model.replay)
+    }
+
+    #[test]
+    fn the_right_network_passes() {
+        assert!(compare_damaged(|_| ()).is_ok_and(|a| a.largest_difference < 1e-4));
+    }
+
+    #[test]
+    fn a_small_mistake_anywhere_is_caught() {
+        let caught = |damage: &dyn Fn(&mut [Dense])| {
+            matches!(compare_damaged(damage), Err(OnnxProblem::Mismatch { .. }))
+        };
+        assert!(caught(&|layers| layers[0].bias.swap(0, 1)));
+        assert!(caught(&|layers| layers[1].weights[(3, 5)] += 1e-3));
+        assert!(caught(&|layers| layers[2].weights[(9, 15)] *= -1.0));
+        assert!(caught(&|layers| layers[2].bias[4] += 1e-2));
+        assert!(caught(&|layers| {
+            let first = layers[0].weights.clone();
+            layers[0].weights = Mat::from_fn(first.nrows(), first.ncols(), |i, j| {
+                first[(i, (j + 1) % first.ncols())]
+            });
+        }));
     }
 }

@@ -6,12 +6,17 @@ use crate::network::NetworkError;
 
 /// A model file that cannot be used, and why. One line.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", path.display())]
+#[error("{}: {}", path.display(), one_line(problem))]
 pub struct OnnxError {
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it.
     pub problem: OnnxProblem,
+}
+
+/// Names in a damaged file may hold anything: control characters become blanks.
+fn one_line(problem: &OnnxProblem) -> String {
+    problem.to_string().replace(char::is_control, " ")
 }
 
 /// What is wrong with a model file.

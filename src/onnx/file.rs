@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
-use tract_onnx::pb::ModelProto;
+use tract_onnx::pb::{GraphProto, ModelProto};
 use tract_onnx::prelude::Framework;
 
 use super::error::OnnxProblem;
@@ -30,6 +30,32 @@ pub(super) fn read(path: &Path) -> Result<(ModelProto, String), OnnxProblem> {
         OnnxProblem::NotOnnx(format!("{e:#}, the file may be damaged or cut short"))
     })?;
     Ok((proto, sha256))
+}
+
+/// Are the weights that the model keeps in files of their own there, and long enough?
+///
+/// tract reads them; its message for a short file does not say which file it was.
+pub(super) fn check_external(graph: &GraphProto, directory: &Path) -> Result<(), OnnxProblem> {
+    for tensor in graph.initializer.iter().filter(|t| !t.external_data.is_empty()) {
+        let entry = |key: &str| {
+            tensor.external_data.iter().find(|e| e.key == key).map(|e| e.value.as_str())
+        };
+        let location = entry("location").unwrap_or_default();
+        let complain = |what: String| {
+            OnnxProblem::graph(format!("tensor '{}' is kept in '{location}': {what}", tensor.name))
+        };
+        let number = |key: &str| entry(key).map_or(Ok(None), |text| text.parse::<u64>().map(Some));
+        let (Ok(offset), Ok(length)) = (number("offset"), number("length")) else {
+            return Err(complain("its offset or length is not a number".into()));
+        };
+        let file =
+            std::fs::metadata(directory.join(location)).map_err(|e| complain(e.to_string()))?;
+        let end = offset.unwrap_or(0).checked_add(length.unwrap_or(0));
+        if end.is_none_or(|end| end > file.len()) {
+            return Err(complain(format!("the file has only {} bytes", file.len())));
+        }
+    }
+    Ok(())
 }
 
 fn gunzip(stored: &[u8]) -> Result<Vec<u8>, OnnxProblem> {

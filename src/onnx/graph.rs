@@ -82,6 +82,14 @@ pub enum Role {
     Dropped,
 }
 
+/// A dimension of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Dim {
+    Fixed(usize),
+    /// Left open by the exporter, under this name.
+    Open(String),
+}
+
 /// A dropped Softmax, LogSoftmax or ArgMax.
 pub(super) struct Tail {
     pub node: String,
@@ -93,8 +101,12 @@ pub(super) struct Tail {
 pub(super) struct Survey {
     /// One input, one output (the logits), only the nodes and initializers between them.
     pub proto: ModelProto,
-    /// The input's dimensions with the batch, `None` where symbolic.
-    pub dims: Vec<Option<usize>>,
+    /// Name of the input.
+    pub input: String,
+    /// Its dimensions with the batch.
+    pub dims: Vec<Dim>,
+    /// Name of the logits.
+    pub logits: String,
     pub notes: Vec<NodeNote>,
     pub tails: Vec<Tail>,
     pub opset: i64,
@@ -116,7 +128,7 @@ impl Survey {
             dropped.into_iter().map(|(node, op)| NodeNote { node, op, role: Role::Dropped });
         let notes = notes.into_iter().chain(dropped).collect();
         proto.graph = Some(graph);
-        Ok(Self { proto, dims, notes, tails, opset })
+        Ok(Self { proto, input, dims, logits, notes, tails, opset })
     }
 
     /// The ONNX node behind one of tract's, whose names start with the ONNX node's.
@@ -184,7 +196,7 @@ fn inputs_of(node: &NodeProto) -> impl Iterator<Item = &String> {
 }
 
 /// The one input that is not an initializer, and its dimensions.
-fn single_input(graph: &GraphProto) -> Result<(String, Vec<Option<usize>>), OnnxProblem> {
+fn single_input(graph: &GraphProto) -> Result<(String, Vec<Dim>), OnnxProblem> {
     let initialized: HashSet<&str> = graph.initializer.iter().map(|t| t.name.as_str()).collect();
     let real = graph.input.iter().filter(|i| !initialized.contains(i.name.as_str()));
     let real: Vec<&ValueInfoProto> = real.collect();
@@ -204,8 +216,9 @@ fn single_input(graph: &GraphProto) -> Result<(String, Vec<Option<usize>>), Onnx
     }
     let shape = tensor.shape.as_ref().ok_or_else(|| complain("has no shape".into()))?;
     let dims = shape.dim.iter().map(|d| match &d.value {
-        Some(Dimension::DimValue(v)) => usize::try_from(*v).ok().filter(|&v| v > 0),
-        Some(Dimension::DimParam(_)) | None => None,
+        Some(Dimension::DimValue(v)) if *v > 0 => Dim::Fixed(*v as usize),
+        Some(Dimension::DimValue(_)) | None => Dim::Open("?".into()),
+        Some(Dimension::DimParam(name)) => Dim::Open(name.clone()),
     });
     Ok((input.name.clone(), dims.collect()))
 }

@@ -11,7 +11,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic in it comes back as its message. Other threads' panics print as ever.
+/// Runs `work`; a panic in it comes back as the first line of its message. Other threads' panics print as ever.
 pub(super) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -29,7 +29,8 @@ pub(super) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        text.unwrap_or_else(|| "no message".into()).lines().collect::<Vec<_>>().join(" ")
+        text.and_then(|text| text.lines().next().map(str::to_owned))
+            .unwrap_or_else(|| "no message".into())
     })
 }
 
@@ -40,6 +41,6 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_and_a_value_a_value() {
         assert_eq!(catch(|| 3), Ok(3));
-        assert_eq!(catch(|| -> u8 { panic!("broken\nmodel") }), Err("broken model".into()));
+        assert_eq!(catch(|| -> u8 { panic!("broken\nmodel") }), Err("broken".into()));
     }
 }

@@ -26,7 +26,7 @@ pub use graph::{NodeNote, Role};
 pub use replay::{Replay, ReplayError};
 
 use crate::network::Network;
-use graph::Survey;
+use graph::{Dim, Survey};
 
 /// A classifier read from an ONNX file: our matrices, and tract's run of the same file.
 #[derive(Debug)]
@@ -69,13 +69,17 @@ impl OnnxModel {
 fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     let (proto, sha256) = file::read(path)?;
     let survey = Survey::new(proto)?;
-    let directory = path.parent().and_then(Path::to_str);
+    let directory = path.parent().unwrap_or(Path::new(""));
+    if let Some(graph) = &survey.proto.graph {
+        file::check_external(graph, directory)?;
+    }
+    let directory = directory.to_str();
     let (shape, mut batched, typed) = load_typed(&survey, directory)?;
     let mut lowered = dense::lower(&typed).map_err(|refusal| {
         let (node, op) = survey.culprit(&refusal.node);
         OnnxProblem::Node { node, op, reason: refusal.reason }
     })?;
-    if !batched && shape.len() > 1 && lowered.output_shape.first() == shape.first() {
+    if !batched && lowered.output_shape.len() > 1 && lowered.output_shape[0] == shape[0] {
         lowered = lowered
             .first_of_batch(shape[0])
             .ok_or_else(|| OnnxProblem::graph("mixes the images of its fixed batch"))?;
@@ -83,8 +87,9 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     }
     let output_shape = &lowered.output_shape;
     if output_shape.iter().filter(|&&d| d != 1).count() > 1 {
+        let logits = &survey.logits;
         return Err(OnnxProblem::graph(format!(
-            "its output has shape {output_shape:?}, expected one row of logits"
+            "output '{logits}' has shape {output_shape:?}, expected one row of logits"
         )));
     }
     for tail in &survey.tails {
@@ -107,7 +112,7 @@ fn load_typed(
     let parse = tract_onnx::onnx().with_ignore_value_info(true).parse(&survey.proto, directory);
     let parsed = parse.map_err(|e| OnnxProblem::tract(&e))?;
     let mut first_error = None;
-    for (shape, batched) in input_shapes(&survey.dims)? {
+    for (shape, batched) in input_shapes(&survey.input, &survey.dims)? {
         let fact = f32::fact(&shape).into();
         let typed = parsed
             .model
@@ -127,17 +132,53 @@ fn load_typed(
 /// `[?, 784]` and `[1, 784]` are one batch axis and the image. `[64, 784]` may be a batch that the
 /// exporter fixed, or an image without batch. The first that the graph accepts is it; when that is the
 /// whole batch and 64 rows of logits come out, the first image and row are taken.
-fn input_shapes(dims: &[Option<usize>]) -> Result<Vec<(Vec<usize>, bool)>, OnnxProblem> {
-    let known = |dims: &[Option<usize>]| -> Result<Vec<usize>, OnnxProblem> {
-        let dims: Option<Vec<usize>> = dims.iter().copied().collect();
-        dims.ok_or_else(|| OnnxProblem::graph("an input dimension other than the batch is not fixed: export with a fixed image size"))
+fn input_shapes(input: &str, dims: &[Dim]) -> Result<Vec<(Vec<usize>, bool)>, OnnxProblem> {
+    let known = |dims: &[Dim]| -> Result<Vec<usize>, OnnxProblem> {
+        let fixed = dims.iter().map(|dim| match dim {
+            Dim::Fixed(n) => Ok(*n),
+            Dim::Open(name) => Err(OnnxProblem::graph(format!(
+                "input '{input}': dimension '{name}' is not fixed, only the batch may be open"
+            ))),
+        });
+        fixed.collect()
     };
-    let of_one = |rest: &[Option<usize>]| known(rest).map(|rest| [vec![1], rest].concat());
+    let of_one = |rest: &[Dim]| known(rest).map(|rest| [vec![1], rest].concat());
     match dims {
-        [] => Err(OnnxProblem::graph("the input is a single number, not an image")),
-        [Some(n)] => Ok(vec![(vec![*n], false)]),
-        [None | Some(1), rest @ ..] if !rest.is_empty() => Ok(vec![(of_one(rest)?, true)]),
-        [Some(_), rest @ ..] => Ok(vec![(of_one(rest)?, true), (known(dims)?, false)]),
-        _ => known(dims).map(|dims| vec![(dims, false)]),
+        [] => Err(OnnxProblem::graph(format!("input '{input}' is a single number, not an image"))),
+        [_] => Ok(vec![(known(dims)?, false)]),
+        [Dim::Open(_) | Dim::Fixed(1), rest @ ..] => Ok(vec![(of_one(rest)?, true)]),
+        [Dim::Fixed(_), rest @ ..] => Ok(vec![(of_one(rest)?, true), (known(dims)?, false)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(name: &str) -> Dim {
+        Dim::Open(name.into())
+    }
+
+    #[test]
+    fn the_batch_may_be_open_fixed_or_missing() {
+        let shapes = |dims: &[Dim]| input_shapes("x", dims).ok();
+        assert_eq!(shapes(&[open("N"), Dim::Fixed(784)]), Some(vec![(vec![1, 784], true)]));
+        assert_eq!(shapes(&[Dim::Fixed(1), Dim::Fixed(784)]), Some(vec![(vec![1, 784], true)]));
+        assert_eq!(shapes(&[Dim::Fixed(784)]), Some(vec![(vec![784], false)]));
+        let either = vec![(vec![1, 6], true), (vec![6, 6], false)];
+        assert_eq!(shapes(&[Dim::Fixed(6), Dim::Fixed(6)]), Some(either));
+    }
+
+    #[test]
+    fn any_other_open_dimension_is_named() {
+        for dims in [
+            vec![],
+            vec![open("N")],
+            vec![open("N"), open("width")],
+            vec![Dim::Fixed(2), open("width")],
+        ] {
+            let error = input_shapes("image", &dims).map_err(|e| e.to_string());
+            assert!(error.is_err_and(|line| line.contains("image")), "{dims:?}");
+        }
     }
 }

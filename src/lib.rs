@@ -34,3 +34,8 @@ pub mod network;
 pub mod onnx;
 pub mod report;
 pub mod verify;
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

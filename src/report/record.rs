@@ -13,7 +13,7 @@ pub const SCHEMA: &str = "rw-adv/1";
 /// What is known about one image and target. What was not computed is `null`, never a made-up number.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// The version of the record format, `rw-adv/1`.
     pub schema: &'static str,
     /// Index of the image in the data, base 0.
     pub image: usize,

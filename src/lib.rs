@@ -28,12 +28,19 @@
 //! # Ok::<(), rw_adv::onnx::OnnxError>(())
 //! ```
 
+pub mod bounds;
+pub mod budget;
+pub mod encode;
 pub mod input;
 pub mod lp;
 pub mod network;
 pub mod onnx;
+pub mod query;
 pub mod report;
+pub mod search;
+pub mod tolerance;
 pub mod verify;
+pub mod walk;
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -25,6 +25,7 @@ mod picture;
 mod png;
 mod sample;
 mod selection;
+mod set;
 mod source;
 
 pub use dataset::Dataset;
@@ -32,4 +33,5 @@ pub use error::SampleError;
 pub use picture::{Colour, PictureLayout};
 pub use sample::Sample;
 pub use selection::Selection;
+pub use set::{InputSet, Move, Vertex};
 pub use source::{DataSource, Split};

@@ -4,9 +4,9 @@
 //! [`Trace`] and are reused. Products are single-threaded: parallelism belongs to the search.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, ColMut, ColRef, MatRef, Par};
+use faer::{Accum, ColMut, ColRef, Mat, MatRef, Par};
 
-use super::{ActivationPattern, Dense, Network};
+use super::{ActivationPattern, Dense, Network, NeuronId};
 
 /// What one forward pass saw: the pre-activations `g` of every layer and the outputs `h` of
 /// every hidden layer.
@@ -113,20 +113,98 @@ impl Network {
     /// # Panics
     /// When `objective` has not [`Network::outputs`] entries or the pattern is of another network.
     pub fn gradient(&self, objective: &[f64], pattern: &ActivationPattern) -> Vec<f64> {
+        self.gradient_with(objective, &[], pattern)
+    }
+
+    /// The gradient of `objective · y + Σ weight · g(neuron)`: logits and pre-activations together, in one pass.
+    ///
+    /// # Panics
+    /// As [`Network::gradient`]; and when a neuron is not of this network.
+    pub fn gradient_with(
+        &self,
+        objective: &[f64],
+        neurons: &[(NeuronId, f64)],
+        pattern: &ActivationPattern,
+    ) -> Vec<f64> {
         let mut upstream = objective.to_vec();
         for (layer, dense) in self.layers().iter().enumerate().rev() {
             let mut below = vec![0.0; dense.inputs()];
             dense.apply_transposed(&upstream, &mut below);
             if layer > 0 {
-                for (neuron, slope) in below.iter_mut().enumerate() {
-                    if !pattern.get(layer - 1, neuron) {
+                for (index, slope) in below.iter_mut().enumerate() {
+                    if !pattern.get(layer - 1, index) {
                         *slope = 0.0;
                     }
+                }
+                for (neuron, weight) in
+                    neurons.iter().filter(|(neuron, _)| neuron.layer == layer - 1)
+                {
+                    below[neuron.index] += weight;
                 }
             }
             upstream = below;
         }
         upstream
+    }
+
+    /// The slopes of some neurons' pre-activations with respect to some pixels, on the region of `pattern`: one
+    /// column per neuron, one row per pixel. Costs little when both are few.
+    ///
+    /// # Panics
+    /// When a neuron or pixel is not of this network.
+    pub fn slopes(
+        &self,
+        neurons: &[NeuronId],
+        pixels: &[usize],
+        pattern: &ActivationPattern,
+    ) -> Mat<f64> {
+        let mut slopes = Mat::zeros(pixels.len(), neurons.len());
+        let first = &self.layers()[0].weights;
+        let some_columns = Mat::from_fn(first.nrows(), pixels.len(), |i, j| first[(i, pixels[j])]);
+        for layer in 0..self.hidden().len() {
+            let places: Vec<usize> =
+                (0..neurons.len()).filter(|&k| neurons[k].layer == layer).collect();
+            if places.is_empty() {
+                continue;
+            }
+            if layer == 0 {
+                for &k in &places {
+                    for j in 0..pixels.len() {
+                        slopes[(j, k)] = some_columns[(neurons[k].index, j)];
+                    }
+                }
+                continue;
+            }
+            // From the neurons back to the first layer's outputs, then only to the chosen pixels.
+            let masked = |below: usize, j: usize, slope: f64| {
+                if pattern.get(below, j) { slope } else { 0.0 }
+            };
+            let mut back = Mat::from_fn(self.layers()[layer].inputs(), places.len(), |j, k| {
+                masked(layer - 1, j, self.row(layer, neurons[places[k]].index)[j])
+            });
+            for between in (1..layer).rev() {
+                let dense = &self.layers()[between];
+                let mut below = Mat::zeros(dense.inputs(), places.len());
+                let weights = self.transposed(between);
+                matmul(below.as_mut(), Accum::Replace, weights, back.as_ref(), 1.0, Par::Seq);
+                back = Mat::from_fn(below.nrows(), below.ncols(), |j, k| {
+                    masked(between - 1, j, below[(j, k)])
+                });
+            }
+            let mut part = Mat::zeros(pixels.len(), places.len());
+            matmul(
+                part.as_mut(),
+                Accum::Replace,
+                some_columns.transpose(),
+                back.as_ref(),
+                1.0,
+                Par::Seq,
+            );
+            for (column, &k) in places.iter().enumerate() {
+                slopes.col_as_slice_mut(k).copy_from_slice(part.col_as_slice(column));
+            }
+        }
+        slopes
     }
 }
 
@@ -236,6 +314,24 @@ mod tests {
                 down[i] -= step;
                 let quotient = (value(&up) - value(&down)) / (2.0 * step);
                 prop_assert!((slope - quotient).abs() < 1e-6 * (1.0 + slope.abs()), "{slope} {quotient}");
+            }
+        }
+
+        #[test]
+        fn slopes_of_neurons_are_their_gradients((network, x) in network_and_point()) {
+            let mut trace = Trace::new(&network);
+            network.forward(&x, &mut trace);
+            let pattern = ActivationPattern::at(&trace);
+            let of_layer = |layer: usize| NeuronId { layer, index: network.layers()[layer].outputs() / 2 };
+            let neurons: Vec<NeuronId> = (0..trace.hidden()).map(of_layer).collect();
+            let pixels: Vec<usize> = (0..network.inputs()).step_by(3).collect();
+            let slopes = network.slopes(&neurons, &pixels, &pattern);
+            let nothing = vec![0.0; network.outputs()];
+            for (k, &neuron) in neurons.iter().enumerate() {
+                let gradient = network.gradient_with(&nothing, &[(neuron, 1.0)], &pattern);
+                for (j, &pixel) in pixels.iter().enumerate() {
+                    prop_assert!((slopes[(j, k)] - gradient[pixel]).abs() < 1e-9 * (1.0 + gradient[pixel].abs()));
+                }
             }
         }
     }

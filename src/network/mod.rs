@@ -7,7 +7,7 @@ mod pattern;
 
 use std::fmt;
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 
 pub use forward::Trace;
 pub use pattern::{ActivationPattern, NeuronId};
@@ -115,6 +115,8 @@ impl fmt::Debug for Dense {
 #[derive(Clone)]
 pub struct Network {
     layers: Vec<Dense>,
+    /// The weights once more, transposed: single rows lie together here.
+    transposed: Vec<Mat<f64>>,
 }
 
 impl Network {
@@ -144,7 +146,8 @@ impl Network {
                 return Err(NetworkError::Shape { layer: before + 1, takes, given });
             }
         }
-        Ok(Self { layers })
+        let transposed = layers.iter().map(|dense| dense.weights.transpose().to_owned()).collect();
+        Ok(Self { layers, transposed })
     }
 
     /// The affine maps, first to last.
@@ -160,6 +163,16 @@ impl Network {
     /// The affine map that gives the logits.
     pub fn output(&self) -> &Dense {
         self.layers.last().expect("a network has at least two layers")
+    }
+
+    /// The weights of one neuron (or logit) of a layer, both base 0.
+    pub fn row(&self, layer: usize, index: usize) -> &[f64] {
+        self.transposed[layer].col_as_slice(index)
+    }
+
+    /// A layer's weights, transposed: one column per output.
+    pub fn transposed(&self, layer: usize) -> MatRef<'_, f64> {
+        self.transposed[layer].as_ref()
     }
 
     /// Number of input values.

@@ -1,0 +1,38 @@
+//! Interval arithmetic: each layer's intervals from the one before. Loose, and simple enough to be believed.
+
+use super::{Interval, NeuronBounds};
+use crate::input::InputSet;
+use crate::network::Network;
+
+/// Exact intervals for the first layer, interval arithmetic for the others.
+pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
+    let mut layers = vec![first_layer(network, set)];
+    for layer in 1..network.hidden().len() {
+        let next = through(network, layer, &layers[layer - 1]);
+        layers.push(next);
+    }
+    NeuronBounds { layers }
+}
+
+/// The first layer is linear in the input, so the set's own maximiser is exact.
+pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
+    let dense = &network.layers()[0];
+    let interval = |i: usize| {
+        let (row, bias) = (network.row(0, i), dense.bias[i]);
+        let negated: Vec<f64> = row.iter().map(|w| -w).collect();
+        Interval { lower: bias - set.support(&negated), upper: bias + set.support(row) }
+    };
+    (0..dense.outputs()).map(interval).collect()
+}
+
+fn through(network: &Network, layer: usize, before: &[Interval]) -> Vec<Interval> {
+    let dense = &network.layers()[layer];
+    let interval = |i: usize| {
+        let start = Interval { lower: dense.bias[i], upper: dense.bias[i] };
+        network.row(layer, i).iter().zip(before).fold(start, |sum, (w, g)| {
+            let (low, high) = (w * g.lower.max(0.0), w * g.upper.max(0.0));
+            Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
+        })
+    };
+    (0..dense.outputs()).map(interval).collect()
+}

@@ -1,0 +1,75 @@
+//! Intervals that every neuron provably stays in (up to rounding) while the input stays in its set.
+
+mod crown;
+mod interval;
+
+use crate::network::NeuronId;
+
+pub use crown::{crown, upper_bound};
+pub use interval::interval_arithmetic;
+
+/// `lower ≤ g ≤ upper`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Smallest value.
+    pub lower: f64,
+    /// Largest value.
+    pub upper: f64,
+}
+
+/// What bounds say about a ReLU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    /// Passes its input everywhere in the set.
+    On,
+    /// Gives 0 everywhere in the set.
+    Off,
+    /// May be either.
+    Unstable,
+}
+
+impl Interval {
+    /// The state of a ReLU whose pre-activation stays in this interval.
+    pub fn stability(&self) -> Stability {
+        if self.lower >= 0.0 {
+            Stability::On
+        } else if self.upper <= 0.0 {
+            Stability::Off
+        } else {
+            Stability::Unstable
+        }
+    }
+}
+
+/// An interval for the pre-activation of every hidden neuron.
+#[derive(Clone, Debug)]
+pub struct NeuronBounds {
+    layers: Vec<Vec<Interval>>,
+}
+
+impl NeuronBounds {
+    /// The intervals of a hidden layer, base 0.
+    pub fn layer(&self, layer: usize) -> &[Interval] {
+        &self.layers[layer]
+    }
+
+    /// The interval of one neuron.
+    pub fn get(&self, neuron: NeuronId) -> Interval {
+        self.layers[neuron.layer][neuron.index]
+    }
+
+    /// Number of hidden layers.
+    pub fn hidden(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// The neurons that may be on or off, layer by layer.
+    pub fn unstable(&self) -> impl Iterator<Item = NeuronId> + '_ {
+        let layers = self.layers.iter().enumerate();
+        layers.flat_map(|(layer, intervals)| {
+            let open =
+                intervals.iter().enumerate().filter(|(_, i)| i.stability() == Stability::Unstable);
+            open.map(move |(index, _)| NeuronId { layer, index })
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! How long a search may go on: the only reader of the clock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A time limit, and a flag that somebody (Ctrl-C) may raise.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget<'f> {
+    started: Instant,
+    limit: Option<Duration>,
+    cancelled: Option<&'f AtomicBool>,
+}
+
+impl<'f> Budget<'f> {
+    /// Starts now.
+    pub fn start(limit: Option<Duration>, cancelled: Option<&'f AtomicBool>) -> Self {
+        Self { started: Instant::now(), limit, cancelled }
+    }
+
+    /// No limit.
+    pub fn unlimited() -> Self {
+        Self::start(None, None)
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Time left, if it is limited; zero when cancelled.
+    pub fn left(&self) -> Option<Duration> {
+        if self.is_cancelled() {
+            return Some(Duration::ZERO);
+        }
+        self.limit.map(|limit| limit.saturating_sub(self.elapsed()))
+    }
+
+    /// Was the search called off?
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Is it time to stop?
+    pub fn is_spent(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+}

@@ -1,0 +1,7 @@
+//! A [`Query`](crate::query::Query) becomes a live LP. Only this room speaks to [`lp`](crate::lp).
+
+mod region;
+mod relaxation;
+
+pub use region::{RegionError, RegionLp, RegionOptimum, Work};
+pub use relaxation::{Relaxation, Relaxed};

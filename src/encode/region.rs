@@ -1,0 +1,315 @@
+//! The region LP: with the activation pattern held, network and objective are affine; the best point of
+//! the region is the answer of an LP over the input set with one sign row per neuron.
+//!
+//! Few rows and few pixels matter, so both are made on demand. The LP starts with the moves that look best and
+//! the neurons that held the walk back last. After each solve one forward pass shows which neurons have the wrong
+//! sign (rows to add) and one backward pass prices all other moves (columns to add). When neither finds anything, the
+//! small LP's optimum is that of the whole one.
+//!
+//! Trap: the LP's value is a claim. Whoever uses the point asks the network what it is worth.
+
+use std::collections::HashSet;
+
+use crate::budget::Budget;
+use crate::input::Move;
+use crate::lp::{Limits, LpError, LpModel, LpOutcome, LpSolution, Row, Simplex};
+use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::query::Query;
+use crate::tolerance;
+
+/// Moves in the first LP of a region, besides those the start uses.
+const FIRST_MOVES: usize = 40;
+/// Rows or moves added in one round: enough that rounds are few, few enough that the LP stays small.
+const ADDED_ROWS: usize = 20;
+const ADDED_MOVES: usize = 30;
+/// Rounds before the LP is given up: a healthy one needs about ten.
+const MOST_ROUNDS: usize = 500;
+
+/// What solving has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Calls of the LP solver.
+    pub lps: usize,
+    /// Simplex iterations.
+    pub iterations: usize,
+    /// Regions solved.
+    pub regions: usize,
+    /// Neuron rows made.
+    pub rows: usize,
+    /// Moves (columns) made.
+    pub columns: usize,
+}
+
+/// The best point of a region.
+#[derive(Clone, Debug)]
+pub struct RegionOptimum {
+    /// The point, inside the set.
+    pub point: Vec<f64>,
+    /// The LP's value.
+    pub value: f64,
+    /// The neurons whose sign rows hold the point back, strongest dual first.
+    pub tight: Vec<(NeuronId, f64)>,
+}
+
+/// Why a region has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum RegionError {
+    /// The time is up.
+    #[error("the time is up")]
+    Budget,
+    /// No point of the set has this pattern, up to the solver's tolerance.
+    #[error("the region is empty")]
+    Empty,
+    /// The solver gave no answer.
+    #[error("no answer from the LP solver: {0}")]
+    Trouble(String),
+}
+
+impl From<LpError> for RegionError {
+    fn from(error: LpError) -> Self {
+        Self::Trouble(error.to_string())
+    }
+}
+
+/// One live LP, edited from region to region.
+pub struct RegionLp<'q, 'n> {
+    query: &'q Query<'n>,
+    lp: LpModel,
+    moves: Vec<Move>,
+    /// The moves that are columns, in column order.
+    columns: Vec<usize>,
+    is_column: Vec<bool>,
+    /// The neurons that are rows, in row order, behind the budget's row.
+    neurons: Vec<NeuronId>,
+    is_row: HashSet<NeuronId>,
+    /// Pre-activations at the set's centre with the pattern held: the rows' constants.
+    at_centre: Trace,
+    held: Trace,
+    work: Work,
+}
+
+impl<'q, 'n> RegionLp<'q, 'n> {
+    /// An LP for any region of the query.
+    pub fn new(query: &'q Query<'n>) -> Self {
+        let moves = query.set.moves();
+        let trace = Trace::new(query.network);
+        Self {
+            query,
+            lp: LpModel::new(),
+            is_column: vec![false; moves.len()],
+            columns: Vec::new(),
+            moves,
+            neurons: Vec::new(),
+            is_row: HashSet::new(),
+            at_centre: trace.clone(),
+            held: trace,
+            work: Work::default(),
+        }
+    }
+
+    /// The query this LP is for.
+    pub fn query(&self) -> &'q Query<'n> {
+        self.query
+    }
+
+    /// What has been spent since [`RegionLp::new`].
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// The best point with this pattern. `start` is a point of the region (it keeps the small LP feasible), `hint`
+    /// the neurons whose rows are likely to matter.
+    ///
+    /// # Errors
+    /// When the time is up, the region is empty, or the solver fails.
+    pub fn solve(
+        &mut self,
+        pattern: &ActivationPattern,
+        start: &[f64],
+        hint: &[NeuronId],
+        budget: &Budget,
+    ) -> Result<RegionOptimum, RegionError> {
+        let query = self.query;
+        let network = query.network;
+        network.forward_held(query.set.centre(), pattern, &mut self.at_centre);
+        let base = query.value(&self.at_centre);
+        let gradient = network.gradient(&query.objective, pattern);
+        self.work.regions += 1;
+        self.begin(start, &gradient);
+        self.add_rows(hint, pattern);
+
+        let mut simplex = Simplex::Choose;
+        for _ in 0..MOST_ROUNDS {
+            let solution = self.run(simplex, budget)?;
+            let point = self.point(&solution);
+            let missing = self.violated(&point, pattern);
+            let wanted = self.priced(&solution, pattern);
+            if missing.is_empty() && wanted.is_empty() {
+                let mut tight: Vec<(NeuronId, f64)> = self.multipliers(&solution).collect();
+                tight.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+                return Ok(RegionOptimum { point, value: base + solution.objective, tight });
+            }
+            simplex = if missing.is_empty() { Simplex::Primal } else { Simplex::Dual };
+            self.add_columns(&wanted, &gradient, pattern);
+            self.add_rows(&missing, pattern);
+        }
+        Err(RegionError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
+    }
+
+    /// An LP with the most promising moves, those that `start` makes, and the budget's row.
+    fn begin(&mut self, start: &[f64], gradient: &[f64]) {
+        self.lp.clear();
+        self.columns.clear();
+        self.neurons.clear();
+        self.is_row.clear();
+        self.is_column.fill(false);
+        let centre = self.query.set.centre();
+        let worth = |m: &Move| m.sign * gradient[m.pixel];
+        let mut promising: Vec<usize> =
+            (0..self.moves.len()).filter(|&k| worth(&self.moves[k]) > 0.0).collect();
+        let better = |a: &usize, b: &usize| {
+            worth(&self.moves[*b]).total_cmp(&worth(&self.moves[*a])).then(a.cmp(b))
+        };
+        if promising.len() > FIRST_MOVES {
+            promising.select_nth_unstable_by(FIRST_MOVES, better);
+            promising.truncate(FIRST_MOVES);
+        }
+        promising.sort_unstable_by(better);
+        let made = |m: &Move| m.sign * (start[m.pixel] - centre[m.pixel]) > 0.0;
+        let used = (0..self.moves.len()).filter(|&k| made(&self.moves[k]));
+        let mut first = promising;
+        for k in used {
+            if !first.contains(&k) {
+                first.push(k);
+            }
+        }
+        if let Some(budget) = self.query.set.budget() {
+            self.lp.add_row(f64::NEG_INFINITY, budget, &[]);
+        }
+        for k in first {
+            self.add_column(k, gradient, &[]);
+        }
+    }
+
+    /// Makes a move a column; `slopes` are those of the neurons that are rows, with respect to its pixel.
+    fn add_column(&mut self, k: usize, gradient: &[f64], slopes: &[f64]) {
+        let Move { pixel, sign, cap } = self.moves[k];
+        let offset = self.first_neuron_row();
+        let budget = (offset > 0).then_some((Row(0), 1.0));
+        let rows = slopes.iter().enumerate().map(|(r, slope)| (Row(offset + r), sign * slope));
+        let entries: Vec<(Row, f64)> = budget.into_iter().chain(rows).collect();
+        self.lp.add_col(sign * gradient[pixel], 0.0, cap, &entries);
+        self.columns.push(k);
+        self.is_column[k] = true;
+        self.work.columns += 1;
+    }
+
+    fn first_neuron_row(&self) -> usize {
+        usize::from(self.query.set.budget().is_some())
+    }
+
+    fn add_columns(&mut self, wanted: &[usize], gradient: &[f64], pattern: &ActivationPattern) {
+        let pixels: Vec<usize> = wanted.iter().map(|&k| self.moves[k].pixel).collect();
+        let slopes = self.query.network.slopes(&self.neurons, &pixels, pattern);
+        for (j, &k) in wanted.iter().enumerate() {
+            let of_pixel: Vec<f64> = (0..self.neurons.len()).map(|r| slopes[(j, r)]).collect();
+            self.add_column(k, gradient, &of_pixel);
+        }
+    }
+
+    /// Adds the sign rows of `neurons`: with the pattern held, `g = g(centre) + slopes · moves` keeps its sign.
+    fn add_rows(&mut self, neurons: &[NeuronId], pattern: &ActivationPattern) {
+        let new: Vec<NeuronId> =
+            neurons.iter().copied().filter(|n| !self.is_row.contains(n)).collect();
+        let pixels: Vec<usize> = self.columns.iter().map(|&k| self.moves[k].pixel).collect();
+        let slopes = self.query.network.slopes(&new, &pixels, pattern);
+        for (r, &neuron) in new.iter().enumerate() {
+            let slope = slopes.col_as_slice(r);
+            let signed =
+                self.columns.iter().zip(slope).map(|(&k, slope)| self.moves[k].sign * slope);
+            let entries: Vec<_> = signed.enumerate().map(|(c, v)| (crate::lp::Col(c), v)).collect();
+            let constant = self.at_centre.pre_activations(neuron.layer)[neuron.index];
+            let (lower, upper) = if pattern.get(neuron.layer, neuron.index) {
+                (-constant, f64::INFINITY)
+            } else {
+                (f64::NEG_INFINITY, -constant)
+            };
+            self.lp.add_row(lower, upper, &entries);
+            self.neurons.push(neuron);
+            self.is_row.insert(neuron);
+            self.work.rows += 1;
+        }
+    }
+
+    fn run(&mut self, simplex: Simplex, budget: &Budget) -> Result<LpSolution, RegionError> {
+        if budget.is_spent() {
+            return Err(RegionError::Budget);
+        }
+        let limits = Limits { time: budget.left(), ..Limits::default() };
+        self.work.lps += 1;
+        match self.lp.solve(&limits, simplex)? {
+            LpOutcome::Optimal(solution) => {
+                self.work.iterations += solution.iterations;
+                Ok(solution)
+            }
+            LpOutcome::Infeasible => Err(RegionError::Empty),
+            LpOutcome::Limit(_) => Err(RegionError::Budget),
+            other => Err(RegionError::Trouble(format!("{other:?}"))),
+        }
+    }
+
+    fn point(&self, solution: &LpSolution) -> Vec<f64> {
+        let mut point = self.query.set.centre().to_vec();
+        for (&k, amount) in self.columns.iter().zip(&solution.cols) {
+            let Move { pixel, sign, cap } = self.moves[k];
+            point[pixel] += sign * amount.clamp(0.0, cap);
+        }
+        if self.query.set.contains(&point, tolerance::INSIDE) {
+            point
+        } else {
+            self.query.set.project(&point)
+        }
+    }
+
+    /// The neurons with the wrong sign at `point`, worst first, a round's worth of them.
+    fn violated(&mut self, point: &[f64], pattern: &ActivationPattern) -> Vec<NeuronId> {
+        self.query.network.forward_held(point, pattern, &mut self.held);
+        let mut wrong: Vec<(f64, NeuronId)> = Vec::new();
+        for layer in 0..self.held.hidden() {
+            for (index, &g) in self.held.pre_activations(layer).iter().enumerate() {
+                let violation = if pattern.get(layer, index) { -g } else { g };
+                let neuron = NeuronId { layer, index };
+                if violation > tolerance::VIOLATION && !self.is_row.contains(&neuron) {
+                    wrong.push((violation, neuron));
+                }
+            }
+        }
+        wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        wrong.into_iter().take(ADDED_ROWS).map(|(_, neuron)| neuron).collect()
+    }
+
+    /// The rows' neurons and their duals, where not zero.
+    fn multipliers<'s>(
+        &'s self,
+        solution: &'s LpSolution,
+    ) -> impl Iterator<Item = (NeuronId, f64)> + 's {
+        let duals = &solution.duals[self.first_neuron_row()..];
+        let pairs = self.neurons.iter().copied().zip(duals.iter().copied());
+        pairs.filter(|(_, dual)| dual.abs() > tolerance::DUAL)
+    }
+
+    /// The moves outside the LP that would improve it, best first, a round's worth of them.
+    fn priced(&self, solution: &LpSolution, pattern: &ActivationPattern) -> Vec<usize> {
+        let weights: Vec<(NeuronId, f64)> =
+            self.multipliers(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
+        let slopes = self.query.network.gradient_with(&self.query.objective, &weights, pattern);
+        let price = if self.first_neuron_row() > 0 { solution.duals[0] } else { 0.0 };
+        let gain = |k: usize| self.moves[k].sign * slopes[self.moves[k].pixel] - price;
+        let outside = (0..self.moves.len()).filter(|&k| !self.is_column[k]);
+        let mut wanted: Vec<usize> =
+            outside.filter(|&k| gain(k) > tolerance::REDUCED_COST).collect();
+        wanted.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)).then(a.cmp(&b)));
+        wanted.truncate(ADDED_MOVES);
+        wanted
+    }
+}

@@ -1,0 +1,295 @@
+//! Where inputs may lie: a box around a centre, and a budget for all moves together.
+//!
+//! The set is `{c + p − q : 0 ≤ p ≤ up, 0 ≤ q ≤ down, Σ(p + q) ≤ budget}`. An L1 ball cut by the pixel box has this
+//! form, an L∞ ball and a box have it without a budget, and so has every part that branching on the
+//! budget makes of them. All later work knows the set only through the functions here.
+
+use std::cmp::Ordering;
+
+/// A box with an optional budget. Closed: the strict `< Δ` of the problem is settled when a point is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputSet {
+    centre: Vec<f64>,
+    up: Vec<f64>,
+    down: Vec<f64>,
+    budget: Option<f64>,
+}
+
+/// How far one pixel may move in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    /// The pixel.
+    pub pixel: usize,
+    /// +1 or −1.
+    pub sign: f64,
+    /// The largest amount, positive.
+    pub cap: f64,
+}
+
+/// A point of the set where a linear function is largest.
+#[derive(Clone, Debug)]
+pub struct Vertex {
+    /// The point.
+    pub point: Vec<f64>,
+    /// The function's value there.
+    pub value: f64,
+}
+
+impl InputSet {
+    /// `‖x − x̂‖₁ ≤ delta` and `0 ≤ x ≤ 1`.
+    pub fn l1_ball(centre: &[f64], delta: f64) -> Self {
+        Self { budget: Some(delta), ..Self::linf_ball(centre, 1.0) }
+    }
+
+    /// `‖x − x̂‖∞ ≤ delta` and `0 ≤ x ≤ 1`.
+    pub fn linf_ball(centre: &[f64], delta: f64) -> Self {
+        let up = centre.iter().map(|x| (1.0 - x).min(delta)).collect();
+        let down = centre.iter().map(|x| x.min(delta)).collect();
+        Self { centre: centre.to_vec(), up, down, budget: None }
+    }
+
+    /// `lower ≤ x ≤ upper`.
+    ///
+    /// # Panics
+    /// When the lengths differ or a lower bound exceeds its upper bound.
+    pub fn new_box(lower: &[f64], upper: &[f64]) -> Self {
+        assert_eq!(lower.len(), upper.len(), "one upper bound for each lower bound");
+        let up: Vec<f64> = lower.iter().zip(upper).map(|(l, u)| u - l).collect();
+        assert!(up.iter().all(|&width| width >= 0.0), "lower bounds are below upper bounds");
+        Self { centre: lower.to_vec(), up, down: vec![0.0; lower.len()], budget: None }
+    }
+
+    /// Number of pixels.
+    pub fn dimension(&self) -> usize {
+        self.centre.len()
+    }
+
+    /// The point that costs nothing.
+    pub fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    /// What all moves together may spend, if that is limited.
+    pub fn budget(&self) -> Option<f64> {
+        self.budget
+    }
+
+    /// Every direction in which a pixel can move at all.
+    pub fn moves(&self) -> Vec<Move> {
+        let pixels = self.up.iter().zip(&self.down).enumerate();
+        let both = pixels.flat_map(|(pixel, (&up, &down))| {
+            [Move { pixel, sign: 1.0, cap: up }, Move { pixel, sign: -1.0, cap: down }]
+        });
+        both.filter(|m| m.cap > 0.0).collect()
+    }
+
+    /// How far pixel `i` can move the way that raises a function with slope `w`.
+    fn cap(&self, i: usize, w: f64) -> f64 {
+        if w > 0.0 { self.up[i] } else { self.down[i] }
+    }
+
+    /// The largest value of `w · x`: a continuous knapsack, the steepest pixels first.
+    pub fn support(&self, w: &[f64]) -> f64 {
+        self.spend(w, |_, _| ())
+    }
+
+    /// A point where `w · x` is largest.
+    pub fn maximise(&self, w: &[f64]) -> Vertex {
+        let mut point = self.centre.clone();
+        let value = self.spend(w, |i, amount| {
+            // Exactly onto the box's side when the whole cap is spent.
+            point[i] = if amount >= 0.0 {
+                (self.centre[i] + amount).min(self.centre[i] + self.up[i])
+            } else {
+                (self.centre[i] + amount).max(self.centre[i] - self.down[i])
+            };
+        });
+        Vertex { point, value }
+    }
+
+    /// Spends the budget on the steepest pixels; tells `taken` each pixel and its signed amount.
+    fn spend(&self, w: &[f64], mut taken: impl FnMut(usize, f64)) -> f64 {
+        let mut value: f64 = w.iter().zip(&self.centre).map(|(w, c)| w * c).sum();
+        let useful = |&i: &usize| w[i] != 0.0 && self.cap(i, w[i]) > 0.0;
+        let Some(budget) = self.budget else {
+            for i in (0..w.len()).filter(useful) {
+                let cap = self.cap(i, w[i]);
+                value += w[i].abs() * cap;
+                taken(i, cap.copysign(w[i]));
+            }
+            return value;
+        };
+        let mut pixels: Vec<usize> = (0..w.len()).filter(useful).collect();
+        let steeper = |a: &usize, b: &usize| -> Ordering {
+            w[*b].abs().total_cmp(&w[*a].abs()).then(a.cmp(b))
+        };
+        // Few pixels are ever used: select and sort just enough of them, instead of all.
+        let mut left = budget;
+        let mut rest = &mut pixels[..];
+        let mut portion = 16;
+        while left > 0.0 && !rest.is_empty() {
+            let many = portion.min(rest.len());
+            if many < rest.len() {
+                rest.select_nth_unstable_by(many - 1, steeper);
+            }
+            let (steepest, others) = rest.split_at_mut(many);
+            steepest.sort_unstable_by(steeper);
+            for &i in &*steepest {
+                let amount = self.cap(i, w[i]).min(left);
+                value += w[i].abs() * amount;
+                taken(i, amount.copysign(w[i]));
+                left -= amount;
+                if left <= 0.0 {
+                    break;
+                }
+            }
+            rest = others;
+            portion *= 4;
+        }
+        value
+    }
+
+    /// What it costs to go from the centre to `x`.
+    pub fn cost(&self, x: &[f64]) -> f64 {
+        x.iter().zip(&self.centre).map(|(x, c)| (x - c).abs()).sum()
+    }
+
+    /// Is `x` in the set, up to `tolerance` per pixel and in the budget?
+    pub fn contains(&self, x: &[f64], tolerance: f64) -> bool {
+        let inside = |(i, x): (usize, &f64)| {
+            let d = x - self.centre[i];
+            d <= self.up[i] + tolerance && -d <= self.down[i] + tolerance
+        };
+        x.iter().enumerate().all(inside)
+            && self.budget.is_none_or(|budget| self.cost(x) <= budget + tolerance)
+    }
+
+    /// The point of the set nearest to `y` (Euclidean).
+    ///
+    /// With a multiplier `λ` for the budget the answer is `d_i = clip(soft(y_i − c_i, λ))`, and what it costs falls
+    /// piecewise linearly in `λ`; its breakpoints are `|d_i|` and `|d_i| − cap_i`, so `λ` is found exactly.
+    pub fn project(&self, y: &[f64]) -> Vec<f64> {
+        let wish: Vec<f64> = y.iter().zip(&self.centre).map(|(y, c)| y - c).collect();
+        let cap = |i: usize| self.cap(i, wish[i]);
+        let cost_at = |lambda: f64| -> f64 {
+            (0..wish.len()).map(|i| (wish[i].abs() - lambda).clamp(0.0, cap(i))).sum()
+        };
+        let lambda = match self.budget {
+            Some(budget) if cost_at(0.0) > budget => {
+                let of_pixel = |i: usize| [wish[i].abs(), wish[i].abs() - cap(i)];
+                let mut breaks: Vec<f64> =
+                    (0..wish.len()).flat_map(of_pixel).filter(|&b| b > 0.0).collect();
+                breaks.push(0.0);
+                breaks.sort_unstable_by(f64::total_cmp);
+                // The last breakpoint at which the cost is still over the budget.
+                let over = breaks.partition_point(|&b| cost_at(b) > budget) - 1;
+                let (low, high) = (breaks[over], breaks[over + 1]);
+                let (at_low, at_high) = (cost_at(low), cost_at(high));
+                low + (high - low) * (at_low - budget) / (at_low - at_high)
+            }
+            _ => 0.0,
+        };
+        let settled = wish.iter().enumerate().map(|(i, wish)| {
+            let amount = (wish.abs() - lambda).clamp(0.0, cap(i));
+            self.centre[i] + amount.copysign(*wish)
+        });
+        settled.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn sets() -> impl Strategy<Value = (InputSet, Vec<f64>, u64)> {
+        (1usize..40, 0u8..3, 0.01f64..6.0, any::<u64>()).prop_map(|(n, kind, delta, seed)| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            // Many pixels of an image are exactly black or white.
+            let centre: Vec<f64> = (0..n)
+                .map(|_| match rng.random_range(0..3) {
+                    0 => 0.0,
+                    1 => 1.0,
+                    _ => rng.random_range(0.0..1.0),
+                })
+                .collect();
+            let set = match kind {
+                0 => InputSet::l1_ball(&centre, delta),
+                1 => InputSet::linf_ball(&centre, delta / 6.0),
+                _ => InputSet::new_box(&vec![-1.0; n], &centre),
+            };
+            let w = (0..n).map(|_| rng.random_range(-2.0..2.0)).collect();
+            (set, w, seed)
+        })
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    fn some_point(set: &InputSet, seed: u64) -> Vec<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let anywhere: Vec<f64> =
+            set.centre().iter().map(|c| c + rng.random_range(-2.0..2.0)).collect();
+        set.project(&anywhere)
+    }
+
+    #[test]
+    fn a_knapsack_by_hand() {
+        // Budget 1.5: the steepest pixel goes up by its whole 0.75, the next down by the 0.75 that is left.
+        let set = InputSet::l1_ball(&[0.25, 1.0, 0.5], 1.5);
+        let vertex = set.maximise(&[2.0, -1.5, 1.0]);
+        assert_eq!(vertex.point, [1.0, 0.25, 0.5]);
+        assert_eq!(vertex.value, 2.0 - 0.375 + 0.5);
+        assert_eq!(set.support(&[2.0, -1.5, 1.0]), vertex.value);
+    }
+
+    #[test]
+    fn a_projection_by_hand() {
+        // (1, 1) from 0 with budget 1: each gives up the same.
+        let set = InputSet::l1_ball(&[0.0, 0.0], 1.0);
+        assert_eq!(set.project(&[1.0, 1.0]), [0.5, 0.5]);
+        assert_eq!(set.project(&[2.0, -3.0]), [1.0, 0.0]);
+        assert_eq!(set.project(&[0.25, 0.25]), [0.25, 0.25]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_maximiser_is_in_the_set_and_no_other_point_is_better((set, w, seed) in sets()) {
+            let vertex = set.maximise(&w);
+            prop_assert!(set.contains(&vertex.point, 1e-12));
+            prop_assert!((dot(&w, &vertex.point) - vertex.value).abs() < 1e-9);
+            prop_assert!((set.support(&w) - vertex.value).abs() < 1e-12);
+            for k in 0..20 {
+                let other = some_point(&set, seed.wrapping_add(k));
+                prop_assert!(dot(&w, &other) <= vertex.value + 1e-9);
+            }
+        }
+
+        #[test]
+        fn the_dual_bound_meets_the_knapsack((set, w, _) in sets()) {
+            // min over λ of λΔ + Σ cap max(|w| − λ, 0); the best λ is one of the |w_i| or 0.
+            let base = dot(&w, set.centre());
+            let value = |lambda: f64| {
+                let over: f64 = (0..w.len()).map(|i| set.cap(i, w[i]) * (w[i].abs() - lambda).max(0.0)).sum();
+                base + over + lambda * set.budget().unwrap_or(0.0)
+            };
+            let lambdas = std::iter::once(0.0).chain(w.iter().map(|w| w.abs()).filter(|_| set.budget().is_some()));
+            let best = lambdas.map(value).fold(f64::INFINITY, f64::min);
+            prop_assert!((best - set.support(&w)).abs() < 1e-9);
+        }
+
+        #[test]
+        fn the_projection_is_in_the_set_and_nearest((set, _, seed) in sets()) {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 1);
+            let y: Vec<f64> = set.centre().iter().map(|c| c + rng.random_range(-2.0..2.0)).collect();
+            let nearest = set.project(&y);
+            prop_assert!(set.contains(&nearest, 1e-9));
+            // Optimality: no point of the set lies further in the direction y − nearest.
+            let direction: Vec<f64> = y.iter().zip(&nearest).map(|(y, p)| y - p).collect();
+            prop_assert!(set.support(&direction) <= dot(&direction, &nearest) + 1e-7);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Pictures: the 8-bit adversary exactly as it was replayed, and a strip to look at. The only file of this room that
+//! says `image`.
+//!
+//! A strip shows, side by side and enlarged, original, adversary and signed difference: red where a pixel was made
+//! brighter, blue where darker, the stronger the larger the change; grey where nothing changed.
+
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder};
+
+use crate::input::PictureLayout;
+
+/// Strips enlarge a picture, by a whole number, until its longer side has about this many pixels.
+const STRIP_SIDE: usize = 224;
+/// Pixels between and around the panels of a strip, before which all pictures stand out, black or white.
+const GAP: usize = 4;
+const GAP_COLOUR: [u8; 3] = [140, 140, 140];
+
+const UNCHANGED: [u8; 3] = [232, 232, 232];
+const BRIGHTER: [u8; 3] = [200, 0, 0];
+const DARKER: [u8; 3] = [0, 40, 210];
+/// The smallest change still shows: it gets this share of the full colour.
+const FAINTEST: f64 = 0.25;
+
+/// A PNG with exactly these bytes, which are in the model's own order.
+///
+/// # Panics
+/// When there are not as many bytes as the layout says.
+pub fn picture(layout: &PictureLayout, bytes: &[u8]) -> Vec<u8> {
+    assert_eq!(bytes.len(), layout.values(), "one byte per value");
+    let channels = layout.channels();
+    let mut interleaved = Vec::with_capacity(bytes.len());
+    for (row, column) in places(layout.width, layout.height) {
+        interleaved.extend((0..channels).map(|c| bytes[layout.position(row, column, c)]));
+    }
+    let colour = if channels == 1 { ExtendedColorType::L8 } else { ExtendedColorType::Rgb8 };
+    encode(layout.width, layout.height, colour, &interleaved)
+}
+
+/// A PNG of original, adversary and difference.
+///
+/// # Panics
+/// When there are not as many bytes as the layout says.
+pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec<u8> {
+    assert_eq!(original.len(), layout.values(), "one byte per value");
+    assert_eq!(adversarial.len(), layout.values(), "one byte per value");
+    let scale = (STRIP_SIDE / layout.width.max(layout.height)).max(1);
+    let (panel_width, panel_height) = (layout.width * scale, layout.height * scale);
+    let (width, height) = (3 * panel_width + 4 * GAP, panel_height + 2 * GAP);
+    let mut canvas = Vec::with_capacity(3 * width * height);
+    for (y, x) in places(width, height) {
+        let (panel, x) = (x / (panel_width + GAP), x % (panel_width + GAP));
+        let inside = panel < 3 && x >= GAP && (GAP..GAP + panel_height).contains(&y);
+        canvas.extend(if inside {
+            let (row, column) = ((y - GAP) / scale, (x - GAP) / scale);
+            match panel {
+                0 => colour(layout, original, row, column),
+                1 => colour(layout, adversarial, row, column),
+                _ => difference(layout, original, adversarial, row, column),
+            }
+        } else {
+            GAP_COLOUR
+        });
+    }
+    encode(width, height, ExtendedColorType::Rgb8, &canvas)
+}
+
+fn places(width: usize, height: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..height).flat_map(move |row| (0..width).map(move |column| (row, column)))
+}
+
+fn colour(layout: &PictureLayout, bytes: &[u8], row: usize, column: usize) -> [u8; 3] {
+    // A grey picture has one channel to show three times.
+    [0, 1, 2].map(|channel| bytes[layout.position(row, column, channel.min(layout.channels() - 1))])
+}
+
+/// The change of the channel that changed most.
+fn difference(
+    layout: &PictureLayout,
+    original: &[u8],
+    adversarial: &[u8],
+    row: usize,
+    column: usize,
+) -> [u8; 3] {
+    let changes = (0..layout.channels()).map(|channel| {
+        let position = layout.position(row, column, channel);
+        i16::from(adversarial[position]) - i16::from(original[position])
+    });
+    let change = changes.max_by_key(|change| change.abs()).unwrap_or(0);
+    let strongest = match change {
+        0 => return UNCHANGED,
+        1.. => BRIGHTER,
+        _ => DARKER,
+    };
+    let share = FAINTEST + (1.0 - FAINTEST) * f64::from(change.abs()) / 255.0;
+    let mix = |from: u8, to: u8| f64::from(from) + share * (f64::from(to) - f64::from(from));
+    [0, 1, 2].map(|c| mix(UNCHANGED[c], strongest[c]).round() as u8)
+}
+
+fn encode(width: usize, height: usize, colour: ExtendedColorType, bytes: &[u8]) -> Vec<u8> {
+    let side = |length| u32::try_from(length).expect("a picture that fits memory has short sides");
+    let mut file = Vec::new();
+    PngEncoder::new(&mut file)
+        .write_image(bytes, side(width), side(height), colour)
+        .expect("memory takes a picture of the right length");
+    file
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::input::{Colour, DataSource, Dataset};
+
+    fn read_back(file: &[u8], dims: &[usize]) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.png");
+        std::fs::write(&path, file).unwrap();
+        let data = Dataset::open(&DataSource { path, ..DataSource::default() }, dims).unwrap();
+        let pixels = data.sample(0).unwrap().pixels;
+        pixels.into_iter().map(|value| (value * 255.0).round() as u8).collect()
+    }
+
+    #[test]
+    fn a_picture_holds_exactly_its_bytes_in_every_layout() {
+        for dims in [&[4, 6][..], &[36], &[1, 5, 4], &[3, 4, 5], &[4, 5, 3]] {
+            let layout = PictureLayout::from_dims(dims).unwrap();
+            let bytes: Vec<u8> = (0..layout.values()).map(|i| (i * 37 % 256) as u8).collect();
+            assert_eq!(read_back(&picture(&layout, &bytes), dims), bytes, "{dims:?}");
+        }
+    }
+
+    #[test]
+    fn a_strip_shows_original_adversary_and_signed_difference() {
+        let layout = PictureLayout { width: 2, height: 1, colour: Colour::Grey };
+        let file = strip(&layout, &[10, 200], &[255, 200]);
+        let shown = image::load_from_memory(&file).unwrap().to_rgb8();
+        let scale = STRIP_SIDE / 2;
+        assert_eq!(
+            shown.dimensions(),
+            ((3 * 2 * scale + 4 * GAP) as u32, (scale + 2 * GAP) as u32)
+        );
+        let at = |panel: usize, column: usize| {
+            let x = GAP + panel * (2 * scale + GAP) + column * scale;
+            shown.get_pixel(x as u32, GAP as u32).0
+        };
+        assert_eq!((at(0, 0), at(0, 1)), ([10; 3], [200; 3]));
+        assert_eq!((at(1, 0), at(1, 1)), ([255; 3], [200; 3]));
+        assert_eq!(at(2, 1), UNCHANGED);
+        let [red, green, blue] = at(2, 0);
+        assert!(red > green && green == blue);
+        assert_eq!(shown.get_pixel(0, 0).0, GAP_COLOUR);
+    }
+
+    #[test]
+    fn the_difference_is_red_up_and_blue_down_and_never_invisible() {
+        let layout = PictureLayout { width: 1, height: 1, colour: Colour::RgbPlanar };
+        let of = |change: [i16; 3]| {
+            let bytes = change.map(|c| (128 + c) as u8);
+            difference(&layout, &[128; 3], &bytes, 0, 0)
+        };
+        assert_eq!(of([0, 0, 0]), UNCHANGED);
+        assert!(of([1, 0, 0])[0] > of([1, 0, 0])[2]);
+        assert!(of([0, 0, -1])[2] > of([0, 0, -1])[0]);
+        // The channel that changed most decides.
+        assert_eq!(of([5, -90, 7]), of([0, -90, 0]));
+        assert_ne!(of([-1, 0, 0]), UNCHANGED);
+    }
+}

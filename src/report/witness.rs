@@ -1,0 +1,166 @@
+//! The files of one witness: `adversarial/IMAGE_cC_wW` with the exact numbers (`.npy`), the 8-bit picture (`.png`), a
+//! strip to look at (`_strip.png`), and once per image the original (`IMAGE.png`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::results::ReportError;
+use super::{npy, png};
+use crate::input::PictureLayout;
+use crate::network::Label;
+use crate::verdict::{EightBit, Witness, nearest_byte};
+
+/// The folder in the result directory.
+const FOLDER: &str = "adversarial";
+
+/// Where witnesses of one model are stored.
+#[derive(Debug)]
+pub struct WitnessFiles {
+    root: PathBuf,
+    dims: Vec<usize>,
+    layout: Option<PictureLayout>,
+}
+
+/// What was stored, relative to the result directory, with `/` on every system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedWitness {
+    /// The exact point.
+    pub npy: String,
+    /// The 8-bit picture, where there is one.
+    pub png: Option<String>,
+}
+
+impl WitnessFiles {
+    /// Makes the folder `adversarial` in the result directory, for a model whose input has these dimensions.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(results: &Path, dims: &[usize]) -> Result<Self, ReportError> {
+        let folder = results.join(FOLDER);
+        fs::create_dir_all(&folder)
+            .map_err(|source| ReportError::Unwritable { path: folder, source })?;
+        let layout = PictureLayout::from_dims(dims);
+        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout })
+    }
+
+    /// Whether the model's input is a picture, so that PNGs are written.
+    pub fn draws(&self) -> bool {
+        self.layout.is_some()
+    }
+
+    /// Stores a witness; pictures only where `picture` is given and the model's input is one.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    ///
+    /// # Panics
+    /// When the witness is of another model.
+    pub fn save(
+        &self,
+        image: usize,
+        (predicted, target): (Label, Label),
+        original: &[f32],
+        witness: &Witness,
+        picture: Option<&EightBit>,
+    ) -> Result<SavedWitness, ReportError> {
+        let stem = format!("{FOLDER}/{image}_c{predicted}_w{target}");
+        let exact = format!("{stem}.npy");
+        self.write(&exact, &npy::encode(&self.dims, witness.point().pixels()))?;
+        let mut saved = SavedWitness { npy: exact, png: None };
+        if let (Some(layout), Some(picture)) = (&self.layout, picture) {
+            let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
+            let drawn = format!("{stem}.png");
+            self.write(&drawn, &png::picture(layout, picture.bytes()))?;
+            let strip = png::strip(layout, &original, picture.bytes());
+            self.write(&format!("{stem}_strip.png"), &strip)?;
+            self.write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
+            saved.png = Some(drawn);
+        }
+        Ok(saved)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        let path = self.root.join(name);
+        fs::write(&path, bytes).map_err(|source| ReportError::Unwritable { path, source })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use faer::mat;
+
+    use super::*;
+    use crate::input::{DataSource, Dataset, Norm};
+    use crate::network::{Dense, Network};
+    use crate::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
+
+    /// A file that says whatever fools.
+    struct Fooled;
+
+    impl Replay for Fooled {
+        fn logits(&self, _: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
+            Ok(vec![0.0, 1.0])
+        }
+    }
+
+    fn witness(original: &[f32], candidate: &[f64]) -> (Witness, Option<EightBit>) {
+        let hidden = Dense { weights: faer::Mat::zeros(1, original.len()), bias: vec![1.0] };
+        let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.0, 0.0] };
+        let network = Network::new(vec![hidden, output]).unwrap();
+        let case =
+            Case { original, norm: Norm::L1, delta: 2.0, predicted: Label(0), target: Label(1) };
+        let judge = Judge::new(&network, &Fooled);
+        let Judged::Adversarial(witness) = judge.judge(&case, candidate).unwrap() else {
+            panic!("everybody is fooled");
+        };
+        let picture = judge.eight_bit(&case, witness.point()).unwrap();
+        (witness, picture)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder.join(FOLDER)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn numbers_picture_strip_and_original_are_stored_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let original = [0.0, 0.2, 0.4, 1.0];
+        let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
+        let files = WitnessFiles::create(folder.path(), &[2, 2]).unwrap();
+        let labels = (Label(0), Label(1));
+        let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
+        assert_eq!(saved.npy, "adversarial/17_c0_w1.npy");
+        assert_eq!(saved.png.as_deref(), Some("adversarial/17_c0_w1.png"));
+        assert_eq!(
+            names(folder.path()),
+            ["17.png", "17_c0_w1.npy", "17_c0_w1.png", "17_c0_w1_strip.png"]
+        );
+        let read = |name: &str| {
+            let source = DataSource { path: folder.path().join(name), ..DataSource::default() };
+            Dataset::open(&source, &[2, 2]).unwrap().sample(0).unwrap().pixels
+        };
+        assert_eq!(read(&saved.npy), witness.point().pixels());
+        assert_eq!(read("adversarial/17.png"), original);
+        let shown: Vec<f32> =
+            picture.unwrap().bytes().iter().map(|&byte| f32::from(byte) / 255.0).collect();
+        assert_eq!(read("adversarial/17_c0_w1.png"), shown);
+    }
+
+    #[test]
+    fn an_input_that_is_no_picture_is_stored_as_numbers_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let original = [0.0; 5];
+        let (witness, picture) = witness(&original, &[0.1; 5]);
+        let files = WitnessFiles::create(folder.path(), &[5]).unwrap();
+        assert!(!files.draws());
+        let labels = (Label(0), Label(1));
+        let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
+        assert_eq!(saved.png, None);
+        assert_eq!(names(folder.path()), ["3_c0_w1.npy"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! Frank-Wolfe: go to the vertex of the set that the gradient points at, again and again.
+//!
+//! A margin of a ReLU network is nearly convex along most segments, so the full step is usually the best one; where it
+//! is not, the first maximum along the segment is found exactly, piece by linear piece.
+
+use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::query::{Candidate, Query};
+use crate::tolerance;
+
+/// Vertices visited at most: ascents need about ten.
+const MOST_STEPS: usize = 100;
+/// Linear pieces followed at most in one line search.
+const MOST_PIECES: usize = 200;
+
+/// Climbs from `start` until no vertex is better to first order.
+pub fn frank_wolfe(query: &Query, start: Candidate, trace: &mut Trace) -> Candidate {
+    let mut best = start;
+    for _ in 0..MOST_STEPS {
+        query.network.forward(&best.point, trace);
+        let pattern = ActivationPattern::at(trace);
+        let gradient = query.network.gradient(&query.objective, &pattern);
+        let vertex = query.set.maximise(&gradient);
+        let here: f64 = gradient.iter().zip(&best.point).map(|(w, x)| w * x).sum();
+        if vertex.value <= here + tolerance::GAIN {
+            break;
+        }
+        let full = query.evaluate(vertex.point, trace);
+        let next = if full.margin > best.margin {
+            full
+        } else {
+            first_maximum(query, &best.point, &full.point, trace)
+        };
+        if next.margin <= best.margin + tolerance::GAIN {
+            break;
+        }
+        best = next;
+    }
+    best
+}
+
+/// The first maximum on the way from `from` to `to`.
+fn first_maximum(query: &Query, from: &[f64], to: &[f64], trace: &mut Trace) -> Candidate {
+    let network = query.network;
+    network.forward(from, trace);
+    let mut pattern = ActivationPattern::at(trace);
+    let mut ahead = Trace::new(network);
+    let mut at = from.to_vec();
+    for _ in 0..MOST_PIECES {
+        // On this piece everything is affine: `trace` at the near end, `ahead` extrapolated to the far one.
+        network.forward_held(&at, &pattern, trace);
+        network.forward_held(to, &pattern, &mut ahead);
+        if query.value(&ahead) <= query.value(trace) {
+            break;
+        }
+        let mut step = 1.0;
+        let mut crossed = Vec::new();
+        for layer in 0..trace.hidden() {
+            let ends = trace.pre_activations(layer).iter().zip(ahead.pre_activations(layer));
+            for (index, (&near, &far)) in ends.enumerate() {
+                let leaves = if pattern.get(layer, index) { far < 0.0 } else { far > 0.0 };
+                if !leaves {
+                    continue;
+                }
+                let fraction = (near / (near - far)).max(0.0);
+                if fraction < step {
+                    step = fraction;
+                    crossed.clear();
+                }
+                if fraction == step {
+                    crossed.push(NeuronId { layer, index });
+                }
+            }
+        }
+        for (x, end) in at.iter_mut().zip(to) {
+            *x += step * (end - *x);
+        }
+        if crossed.is_empty() {
+            break;
+        }
+        for neuron in crossed {
+            pattern.flip(neuron);
+        }
+    }
+    query.evaluate(at, trace)
+}

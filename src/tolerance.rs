@@ -1,0 +1,17 @@
+//! Every epsilon, with its reason.
+
+/// A neuron whose pre-activation has the wrong sign by more than this gets its row in a region LP. Below HiGHS's own
+/// feasibility tolerance (1e-7) there would be nothing to gain: the LP would not move.
+pub const VIOLATION: f64 = 1e-7;
+
+/// A move whose reduced cost exceeds this joins a region LP; HiGHS's optimality tolerance is 1e-7.
+pub const REDUCED_COST: f64 = 1e-7;
+
+/// Duals below this are noise: their rows do not hold the optimum back.
+pub const DUAL: f64 = 1e-7;
+
+/// A walk goes on while a step gains more than this; LP optima agree to about 1e-7.
+pub const GAIN: f64 = 1e-6;
+
+/// How far an LP's point may be outside the set before it is put back: HiGHS keeps bounds to 1e-7.
+pub const INSIDE: f64 = 1e-9;

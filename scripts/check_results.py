@@ -179,7 +179,7 @@ def pixels(content):
 
 def distance(norm, x, original):
     changes = np.abs(x.astype(np.float64) - original.astype(np.float64))
-    return changes.sum() if norm == "l1" else changes.max()
+    return float(changes.sum() if norm == "l1" else changes.max())
 
 
 class Checker:
@@ -236,7 +236,7 @@ class Checker:
         if changed != record["changed_pixels"]:
             self.fail(record, f"{changed} changed pixels, recorded are {record['changed_pixels']}")
         logits = self.model.logits(x)
-        margin = logits[record["target"]] - logits[record["predicted"]]
+        margin = float(logits[record["target"]] - logits[record["predicted"]])
         if adversarial and not margin > 0:
             self.fail(record, f"onnxruntime is not fooled, margin {margin!r}")
         if adversarial and not (record["margin"] > 0 and record["margin_f32"] > 0):
@@ -257,7 +257,7 @@ class Checker:
         if not found < record["delta"]:
             self.fail(record, f"the PNG's distance {found!r} is not below {record['delta']!r}")
         logits = self.model.logits(x)
-        margin = logits[record["target"]] - logits[record["predicted"]]
+        margin = float(logits[record["target"]] - logits[record["predicted"]])
         recorded = record["margin_png"]
         allowed = PNG_TOLERANCE * max(1, np.abs(logits).max())
         if recorded is None or not abs(margin - recorded) <= allowed:

@@ -3,21 +3,27 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::LazyLock;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
-use rw_adv::input::{DataSource, Dataset, Selection, Split};
+use rayon::prelude::*;
+use rw_adv::budget::Budget;
+use rw_adv::input::{DataSource, Dataset, Norm, Sample, Selection, Split, TargetChoice, Targets};
+use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::report::{self, Record, ResultDirectory, Settings, Summary};
-use rw_adv::verify;
+use rw_adv::report::{self, Progress, Record, ResultDirectory, Settings, Summary, WitnessFiles};
+use rw_adv::search::{Method, SearchOptions};
+use rw_adv::verdict::Verdict;
+use rw_adv::verify::{self, Attack};
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
-/// Reads a dense ReLU classifier from an ONNX file and images, and looks at each image: the label
-/// the network gives it, the runner-up, and the margin between them.
+/// For each image, looks for the input within the budget that lifts the target's logit furthest above the
+/// predicted one (Relax-and-Walk), and replays it in the ONNX file itself.
 #[derive(Parser)]
 #[command(version, long_version = LONG_VERSION.as_str(), args_conflicts_with_subcommands = true,
           subcommand_negates_reqs = true, after_help = EXAMPLES)]
@@ -34,7 +40,8 @@ Examples:
   rw-adv --model net.onnx --data digits/ --images 3,7,9 --delta 2.5 --json
   rw-adv inspect models/mnist_2x500.onnx
 
-Exit codes: 0 finished; 2 bad usage or input, one line on stderr says which.";
+Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage or input, one line on
+stderr says which; 130 interrupted, with what was found until then written.";
 
 /// How many images are looked at when none are named.
 const DEFAULT_IMAGES: usize = 10;
@@ -69,14 +76,56 @@ struct AttackArgs {
     #[arg(long, value_name = "WHICH")]
     images: Option<Selection>,
     /// L1 budget: how far, in all pixels together, an image may be changed
-    #[arg(long, value_name = "DELTA", required = true, value_parser = budget, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DELTA", required = true, value_parser = positive, allow_negative_numbers = true)]
     delta: Option<f64>,
-    /// Write results.jsonl and summary.json to a new directory
+    /// Norm of the budget
+    #[arg(long, value_name = "NORM", default_value_t = Norm::L1)]
+    norm: Norm,
+    /// Who shall win: runner-up, a label, all, or a CSV file with the columns image,target
+    #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::RunnerUp)]
+    target: TargetChoice,
+    /// Algorithm: our own, or Algorithms 1 and 2 of the paper
+    #[arg(long, value_enum, default_value_t = MethodArg::Rw)]
+    method: MethodArg,
+    /// End a search after so many starts in a row without gain
+    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience)]
+    patience: usize,
+    /// End a search after so many seconds [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    time_limit: Option<f64>,
+    /// End a search at the first adversary
+    #[arg(long)]
+    first: bool,
+    /// Seed of the random starts
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<usize>,
+    /// Write results.jsonl, summary.json, pictures and arrays to a new directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON Lines on stdout instead of a table
     #[arg(long)]
     json: bool,
+    /// Exit with code 1 when an adversary was found
+    #[arg(long)]
+    exit_code: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodArg {
+    Rw,
+    Paper,
+}
+
+impl MethodArg {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rw => "rw",
+            Self::Paper => "paper",
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -89,31 +138,50 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{} (HiGHS {})", env!("CARGO_PKG_VERSION"), rw_adv::lp::solver_version())
 });
 
-fn budget(text: &str) -> Result<f64, String> {
+fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(delta) if delta > 0.0 && delta.is_finite() => Ok(delta),
-        Ok(_) => Err("the budget must be a positive number".into()),
+        // More would overflow a duration, and is no limit anyway.
+        Ok(number) if number > 0.0 && number <= 1e15 => Ok(number),
+        Ok(_) => Err("must be a positive number".into()),
         Err(_) => Err("not a number".into()),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err("must be a number from 1 to 1024".into()),
     }
 }
 
 /// What the arguments mean, with everything they name opened and checked.
 struct Job {
     model: OnnxModel,
-    model_path: PathBuf,
     data: Dataset,
     images: Vec<usize>,
-    delta: f64,
+    targets: Targets,
+    attack: Attack,
+    time_limit: Option<Duration>,
+    settings: Settings,
     out: Option<ResultDirectory>,
+    files: Option<WitnessFiles>,
     json: bool,
+    exit_code: bool,
 }
 
 impl Job {
     fn new(args: AttackArgs) -> Result<Self> {
         let model_path = args.model.expect("clap requires --model");
         let delta = args.delta.expect("clap requires --delta");
+        if let Some(threads) = args.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build_global()
+                .context("--threads")?;
+        }
         let model = OnnxModel::load(&model_path)?;
-        if model.network.outputs() < 2 {
+        let classes = model.network.outputs();
+        if classes < 2 {
             bail!("{}: has one output, a classifier needs at least two", model_path.display());
         }
         let split = match args.split {
@@ -122,25 +190,64 @@ impl Job {
         };
         let source = DataSource { path: args.data, split, labels: args.labels };
         let data = Dataset::open(&source, &model.input_dims)?;
-        let images = match args.images {
-            Some(selection) => selection.indices(data.len())?,
-            None => (0..data.len().min(DEFAULT_IMAGES)).collect(),
+        let targets = args.target.open(classes, data.len())?;
+        let images = match (args.images, targets.images()) {
+            (Some(selection), _) => selection.indices(data.len())?,
+            (None, Some(listed)) => listed,
+            (None, None) => (0..data.len().min(DEFAULT_IMAGES)).collect(),
+        };
+        let method = match args.method {
+            MethodArg::Rw => Method::Rw,
+            MethodArg::Paper => Method::Paper,
+        };
+        let search = SearchOptions {
+            seed: args.seed,
+            patience: args.patience,
+            method,
+            ..SearchOptions::default()
+        };
+        let attack = Attack { delta, norm: args.norm, search, first: args.first };
+        let settings = Settings {
+            model: model_path.display().to_string(),
+            model_sha256: model.sha256.clone(),
+            widths: model.network.widths(),
+            data: data.describe(),
+            images: images.clone(),
+            delta,
+            norm: args.norm.name(),
+            target: args.target.to_string(),
+            method: args.method.name(),
+            seed: args.seed,
+            patience: args.patience,
+            time_limit: args.time_limit,
+            first: args.first,
         };
         // Opened before computing, so that nothing computed is lost to an unwritable place.
         let out = args.out.as_deref().map(ResultDirectory::create).transpose()?;
-        Ok(Self { model, model_path, data, images, delta, out, json: args.json })
+        let files = out
+            .as_ref()
+            .map(|out| WitnessFiles::create(out.path(), &model.input_dims))
+            .transpose()?;
+        Ok(Self {
+            model,
+            data,
+            images,
+            targets,
+            attack,
+            time_limit: args.time_limit.map(Duration::from_secs_f64),
+            settings,
+            out,
+            files,
+            json: args.json,
+            exit_code: args.exit_code,
+        })
     }
 
-    fn run(mut self) -> Result<()> {
-        let started = Instant::now();
-        let mut stdout = BufWriter::new(io::stdout().lock());
-        let mut summary = Summary::default();
-        if !self.json {
-            report::text::header(&mut stdout)?;
-        }
-        for &index in &self.images {
+    /// One search for each image and target: the samples, who wins there, and who shall.
+    fn items(&self) -> Result<Vec<Item>> {
+        let classes = self.model.network.outputs();
+        let of_image = |&index: &usize| -> Result<Vec<Item>> {
             let sample = self.data.sample(index)?;
-            let classes = self.model.network.outputs();
             if let Some(label) = sample.label.filter(|label| label.0 >= classes) {
                 bail!(
                     "--labels: image {index} has label {label}, the model has the classes 0 to {}",
@@ -148,33 +255,137 @@ impl Job {
                 );
             }
             let standing = verify::classify(&self.model, &sample)?;
-            let record = Record::unsearched(&sample, &standing, self.delta);
-            summary.add(&record);
-            if let Some(out) = &mut self.out {
-                out.append(&record)?;
+            let targets = self.targets.of(index, standing.predicted, standing.runner_up);
+            let sample = Arc::new(sample);
+            let item =
+                |target| Item { sample: Arc::clone(&sample), pair: (standing.predicted, target) };
+            Ok(targets.labels.into_iter().map(item).collect())
+        };
+        let items: Result<Vec<Vec<Item>>> = self.images.par_iter().map(of_image).collect();
+        Ok(items?.into_iter().flatten().collect())
+    }
+
+    fn run(mut self) -> Result<ExitCode> {
+        let clock = Budget::unlimited();
+        let items = self.items()?;
+        if items.is_empty() {
+            bail!(
+                "--target {}: every image is predicted as its target already",
+                self.settings.target
+            );
+        }
+        ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
+            .context("cannot catch Ctrl-C")?;
+        let output = Mutex::new(Output {
+            stdout: io::stdout(),
+            results: self.out.take(),
+            summary: Summary::default(),
+            json: self.json,
+            progress: Progress::new(items.len()),
+        });
+        let with_output = |act: &dyn Fn(&mut Output) -> Result<()>| {
+            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+            act(&mut output)
+        };
+        with_output(&Output::begin)?;
+        let searched = items.par_iter().try_for_each(|item| {
+            if STOP.load(Ordering::Relaxed) {
+                return Ok(());
             }
-            if self.json {
-                report::json::line(&mut stdout, &record)?;
+            let done =
+                self.search(item).and_then(|record| with_output(&|output| output.write(&record)));
+            // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
+            done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
+        });
+        let output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let interrupted = STOP.load(Ordering::Relaxed);
+        let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
+        let finished = output.finish(&self.settings, clock.elapsed());
+        searched?;
+        finished?;
+        Ok(match adversarial {
+            _ if interrupted => ExitCode::from(130),
+            1.. if self.exit_code => ExitCode::FAILURE,
+            _ => ExitCode::SUCCESS,
+        })
+    }
+
+    fn search(&self, item: &Item) -> Result<Record> {
+        let Item { sample, pair } = item;
+        let budget = Budget::start(self.time_limit, Some(&STOP));
+        let answer = verify::attack(&self.model, sample, *pair, &self.attack, &budget)?;
+        let mut record =
+            Record::new(sample, *pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
+        if let (Some(files), Some(witness)) = (&self.files, answer.judged.witness()) {
+            let saved = files.save(
+                sample.index,
+                *pair,
+                &sample.pixels,
+                witness,
+                answer.picture.as_ref(),
+            )?;
+            record.npy = Some(saved.npy);
+            record.png = saved.png;
+        }
+        Ok(record)
+    }
+}
+
+/// Raised by Ctrl-C: searches end with what they have, no new ones begin.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+struct Item {
+    sample: Arc<Sample>,
+    pair: (Label, Label),
+}
+
+/// Where records go, one at a time.
+struct Output {
+    stdout: io::Stdout,
+    results: Option<ResultDirectory>,
+    summary: Summary,
+    json: bool,
+    progress: Progress,
+}
+
+impl Output {
+    fn begin(&mut self) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let Self { stdout, progress, .. } = self;
+        progress.aside(|| report::text::header(stdout)).context("stdout")
+    }
+
+    fn write(&mut self, record: &Record) -> Result<()> {
+        if let Some(results) = &mut self.results {
+            results.append(record)?;
+        }
+        self.summary.add(record);
+        let Self { stdout, progress, json, .. } = self;
+        let print = || {
+            if *json {
+                report::json::line(stdout, record)
             } else {
-                report::text::row(&mut stdout, &record)?;
-            }
-            stdout.flush().context("stdout")?;
+                report::text::row(stdout, record)
+            }?;
+            stdout.flush()
+        };
+        progress.aside(print).context("stdout")?;
+        progress.done(record.verdict);
+        Ok(())
+    }
+
+    fn finish(mut self, settings: &Settings, elapsed: Duration) -> Result<()> {
+        self.progress.finish();
+        if let Some(results) = &self.results {
+            results.finish(&self.summary, settings, elapsed)?;
         }
         if !self.json {
-            report::text::summary(&mut stdout, &summary)?;
+            report::text::summary(&mut self.stdout, &self.summary, elapsed.as_secs_f64())
+                .context("stdout")?;
         }
-        if let Some(out) = &self.out {
-            let settings = Settings {
-                model: self.model_path.display().to_string(),
-                model_sha256: self.model.sha256.clone(),
-                widths: self.model.network.widths(),
-                data: self.data.describe(),
-                images: self.images.clone(),
-                delta: self.delta,
-            };
-            out.finish(&summary, &settings, started.elapsed())?;
-        }
-        stdout.flush().context("stdout")
+        Ok(())
     }
 }
 
@@ -186,7 +397,7 @@ pub fn run() -> Result<ExitCode> {
     };
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
-        None => Job::new(args.attack)?.run()?,
+        None => return Job::new(args.attack)?.run(),
     }
     Ok(ExitCode::SUCCESS)
 }

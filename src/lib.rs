@@ -39,6 +39,7 @@ pub mod query;
 pub mod report;
 pub mod search;
 pub mod tolerance;
+pub mod verdict;
 pub mod verify;
 pub mod walk;
 

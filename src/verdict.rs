@@ -5,8 +5,8 @@
 //! believed and nothing is shared with them: this file imports no LP, no encoding, no walk, no search.
 //!
 //! The trap is rounding. A search ends *on* the ball's surface, and to round a point to `f32` (or to 8 bits) may
-//! carry it outside. So a perturbation that reaches the surface is first shrunk by a hair, and then every changed value
-//! is rounded *towards* the original, which can only bring the point nearer.
+//! carry it outside. So every changed value is rounded *towards* the original, which can only bring the point nearer,
+//! and a perturbation that still reaches the surface is made shorter by a hair.
 
 use std::error::Error;
 use std::fmt;
@@ -17,8 +17,9 @@ use crate::input::Norm;
 use crate::network::{Label, Network};
 use crate::onnx;
 
-/// How much shorter a perturbation that reaches the surface is made, relative to its length. Above the rounding of an
-/// `f64` sum of a million values, below what moves a margin.
+/// How much shorter a perturbation that reaches the surface is made, relative to its length, and how far beyond the
+/// surface it still counts as reaching it. Above the rounding of an `f64` sum of a million values and an LP's
+/// tolerance, below what moves a margin.
 const HAIR: f64 = 1e-7;
 
 /// The model's file run as it is, in its own precision. Shared between threads.
@@ -418,9 +419,13 @@ fn store(case: &Case, candidate: &[f64]) -> Vec<f32> {
         let pairs = clamped.iter().zip(case.original);
         pairs.map(|(&x, &original)| stored_value(original, x, share)).collect()
     };
+    let inside = |x: &Vec<f32>| distance_inside(case, x).is_some();
     let unshrunk = towards(1.0);
-    if distance_inside(case, &unshrunk).is_some() {
+    if inside(&unshrunk) {
         return unshrunk;
+    }
+    if let Some(trimmed) = trim(case, &unshrunk).filter(inside) {
+        return trimmed;
     }
     let length = case.norm.distance(&clamped, &widened(case.original));
     let mut hair = HAIR;
@@ -428,11 +433,30 @@ fn store(case: &Case, candidate: &[f64]) -> Vec<f32> {
     loop {
         let share = (case.delta / length).min(1.0) * (1.0 - hair).max(0.0);
         let shrunk = towards(share);
-        if distance_inside(case, &shrunk).is_some() {
+        if inside(&shrunk) {
             return shrunk;
         }
         hair *= 2.0;
     }
+}
+
+/// A point that is on the surface of the L1 ball, or hardly beyond, with the excess taken from its largest change.
+///
+/// Shrinking the whole perturbation would move every pixel off 0 and 1, each by a whole step of `f32`; this costs one
+/// step at most.
+fn trim(case: &Case, x: &[f32]) -> Option<Vec<f32>> {
+    let distance = case.norm.distance(&widened(x), &widened(case.original));
+    let excess = distance - case.delta;
+    if case.norm != Norm::L1 || excess > HAIR * case.delta {
+        return None;
+    }
+    let change = |i: usize| f64::from(x[i]) - f64::from(case.original[i]);
+    let largest = (0..x.len()).max_by(|&i, &j| change(i).abs().total_cmp(&change(j).abs()))?;
+    let cut = excess + 2.0 * allowance(x.len()) * case.delta;
+    let share = 1.0 - cut / change(largest).abs();
+    let mut trimmed = x.to_vec();
+    trimmed[largest] = stored_value(case.original[largest], x[largest].into(), share.max(0.0));
+    Some(trimmed)
 }
 
 /// The value that lies `share` of the way from the original to `x`, rounded towards the original.
@@ -499,8 +523,12 @@ fn widened(x: &[f32]) -> Vec<f64> {
 /// to first order. Two people who add up may therefore differ by 2(n + 1)·2⁻⁵³; twice that is allowed for.
 fn distance_inside(case: &Case, x: &[f32]) -> Option<f64> {
     let distance = case.norm.distance(&widened(x), &widened(case.original));
-    let allowance = 2.0 * (x.len() as f64 + 2.0) * f64::EPSILON;
-    (distance * (1.0 + allowance) < case.delta).then_some(distance)
+    (distance * (1.0 + allowance(x.len())) < case.delta).then_some(distance)
+}
+
+/// Relative rounding of a distance over so many values.
+fn allowance(values: usize) -> f64 {
+    2.0 * (values as f64 + 2.0) * f64::EPSILON
 }
 
 #[cfg(test)]
@@ -595,6 +623,17 @@ mod tests {
             assert!(point.distance() < 0.5, "{point:?}");
             assert!(point.distance() > 0.5 * (1.0 - 3.0 * HAIR), "{point:?}");
         }
+    }
+
+    #[test]
+    fn on_the_surface_pixels_that_are_black_or_white_stay_so_but_for_one() {
+        let original: Vec<f32> = [0, 255, 0, 255, 100].map(pixel).to_vec();
+        let case = case(&original, 4.0);
+        let stored = store(&case, &[1.0, 0.0, 1.0, 0.0, f64::from(original[4])]);
+        let moved = stored.iter().zip([1.0, 0.0, 1.0, 0.0, original[4]]).filter(|(x, y)| *x != y);
+        assert_eq!(moved.count(), 1);
+        let distance = distance_inside(&case, &stored).unwrap();
+        assert!(distance > 4.0 - 1e-7, "{distance}");
     }
 
     #[test]

@@ -1,20 +1,23 @@
-//! The pipeline for one image. So far: who wins at the image itself, by the file's own word.
+//! The pipeline for one image and target: bounds, search, judge.
 
-use crate::input::Sample;
+use std::ops::ControlFlow;
+
+use crate::bounds;
+use crate::budget::Budget;
+use crate::input::{InputSet, Norm, Sample};
 use crate::network::Label;
 use crate::onnx::{OnnxModel, ReplayError};
+use crate::query::Query;
+use crate::search::{Found, SearchOptions, search};
+use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict};
 
-/// Who wins at a point, and by how much.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Who wins at an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The label that the file, run by tract, gives; the lower one of equals.
     pub predicted: Label,
     /// The label with the second largest logit of that run.
     pub runner_up: Label,
-    /// `y_runner_up − y_predicted` in our `f64` network: what an attack would have to lift above 0.
-    pub margin: f64,
-    /// The same in tract's `f32` run.
-    pub margin_f32: f64,
 }
 
 /// Why an image cannot be classified.
@@ -28,20 +31,104 @@ pub enum ClassifyError {
     OneOutput,
 }
 
-/// Classifies a sample by tract's run of the file, and measures the margin in both precisions.
+/// Classifies a sample by tract's run of the file.
 ///
 /// # Errors
 /// When tract fails, or the model is no classifier.
 pub fn classify(model: &OnnxModel, sample: &Sample) -> Result<Standing, ClassifyError> {
     let theirs = model.replay.logits(&sample.pixels)?;
     let (predicted, runner_up) = best_two(&theirs).ok_or(ClassifyError::OneOutput)?;
-    let x: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
-    let ours = model.network.logits(&x);
-    Ok(Standing {
-        predicted: Label(predicted),
-        runner_up: Label(runner_up),
-        margin: ours[runner_up] - ours[predicted],
-        margin_f32: f64::from(theirs[runner_up]) - f64::from(theirs[predicted]),
+    Ok(Standing { predicted: Label(predicted), runner_up: Label(runner_up) })
+}
+
+/// What is asked of every image.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// How far an image may be changed.
+    pub delta: f64,
+    /// In which norm.
+    pub norm: Norm,
+    /// How to search.
+    pub search: SearchOptions,
+    /// End the search at the first point that the judge calls adversarial.
+    pub first: bool,
+}
+
+/// The answer for one image and target.
+#[derive(Debug)]
+pub struct Answer {
+    /// What the judge says.
+    pub verdict: Verdict,
+    /// The best point as it would be stored, adversarial or not.
+    pub judged: Judged,
+    /// The 8-bit picture of an adversarial point.
+    pub picture: Option<EightBit>,
+    /// What the search did.
+    pub found: Found,
+    /// The seed of this image and target.
+    pub seed: u64,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The judge could not judge.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// Search and proof disagree.
+    #[error(transparent)]
+    Contradiction(#[from] Contradiction),
+}
+
+/// Searches for the input closest to fooling the model from `predicted` to `target`, and judges it.
+///
+/// # Errors
+/// When the judge cannot run the model.
+pub fn attack(
+    model: &OnnxModel,
+    sample: &Sample,
+    (predicted, target): (Label, Label),
+    attack: &Attack,
+    budget: &Budget,
+) -> Result<Answer, VerifyError> {
+    let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
+    let set = match attack.norm {
+        Norm::L1 => InputSet::l1_ball(&centre, attack.delta),
+        Norm::Linf => InputSet::linf_ball(&centre, attack.delta),
+    };
+    let query = Query::margin(&model.network, set, predicted, target);
+    let judge = Judge::new(&model.network, &model.replay);
+    let case = Case {
+        original: &sample.pixels,
+        norm: attack.norm,
+        delta: attack.delta,
+        predicted,
+        target,
+    };
+    let neuron_bounds = bounds::crown(&model.network, &query.set);
+    let seed = item_seed(attack.search.seed, sample.index, target);
+    let options = SearchOptions { seed, ..attack.search };
+    let found = search(&query, &neuron_bounds, &options, budget, |better| {
+        let enough = attack.first && better.margin > 0.0;
+        let fools =
+            enough && judge.judge(&case, &better.point).is_ok_and(|j| j.witness().is_some());
+        if fools { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let judged = judge.judge(&case, &found.best.point)?;
+    let picture = match judged.witness() {
+        Some(witness) => judge.eight_bit(&case, witness.point())?,
+        None => None,
+    };
+    Ok(Answer { verdict: judged.verdict(None)?, judged, picture, found, seed })
+}
+
+/// A seed of its own for every image and target, whoever searches them and in whatever order (SplitMix64).
+fn item_seed(seed: u64, image: usize, target: Label) -> u64 {
+    [image as u64, target.0 as u64].iter().fold(seed, |state, part| {
+        let mut z = state.wrapping_add(*part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     })
 }
 

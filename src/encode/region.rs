@@ -40,6 +40,20 @@ pub struct Work {
     pub columns: usize,
 }
 
+impl std::ops::Add for Work {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            lps: self.lps + other.lps,
+            iterations: self.iterations + other.iterations,
+            regions: self.regions + other.regions,
+            rows: self.rows + other.rows,
+            columns: self.columns + other.columns,
+        }
+    }
+}
+
 /// The best point of a region.
 #[derive(Clone, Debug)]
 pub struct RegionOptimum {

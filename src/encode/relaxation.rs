@@ -19,8 +19,8 @@ use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
 
-/// Moves in the first LP.
-const FIRST_MOVES: usize = 60;
+/// Moves in the first LP: all of them for small inputs.
+const FIRST_MOVES: usize = 100;
 const ADDED_MOVES: usize = 60;
 /// Rows added in one round; a relaxation needs hundreds in all.
 const ADDED_ROWS: usize = 150;
@@ -169,8 +169,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let pushed: Vec<(usize, Side)> = pushed.collect();
         let gradient = network.gradient(&self.query.objective, &self.optimistic());
         let worth = |m: &Move| m.sign * gradient[m.pixel];
-        let mut first: Vec<usize> =
-            (0..self.moves.len()).filter(|&k| worth(&self.moves[k]) > 0.0).collect();
+        let mut first: Vec<usize> = (0..self.moves.len()).collect();
         first.sort_by(|&a, &b| {
             worth(&self.moves[b]).total_cmp(&worth(&self.moves[a])).then(a.cmp(&b))
         });
@@ -304,7 +303,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         }
     }
 
-    /// Solves the relaxation as it is now fixed. `Ok(None)`: no point of the set fits the fixings.
+    /// Solves the relaxation as it is now fixed. `Ok(None)`: no point was found that fits the fixings.
     ///
     /// # Errors
     /// When the time is up or the solver fails.
@@ -318,14 +317,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let limits = Limits { time: budget.left(), ..Limits::default() };
             let solution = match self.lp.solve(&limits, simplex)? {
                 LpOutcome::Optimal(solution) => solution,
-                LpOutcome::Infeasible if self.columns.len() == self.moves.len() => return Ok(None),
-                LpOutcome::Infeasible => {
-                    // A move that is not there yet might help: only with all of them is infeasible a fact.
-                    let outside: Vec<usize> =
-                        (0..self.moves.len()).filter(|&k| !self.is_column[k]).collect();
-                    self.add_columns(&outside);
-                    continue;
-                }
+                // With moves left out this may be wrong; it costs a start, nothing else depends on it.
+                LpOutcome::Infeasible => return Ok(None),
                 LpOutcome::Limit(_) => return Err(RegionError::Budget),
                 other => return Err(RegionError::Trouble(format!("{other:?}"))),
             };

@@ -38,7 +38,7 @@ pub struct Sparse<'a> {
 }
 
 /// When to stop a solve early. The default is never.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Wall-clock time of one solve.
     pub time: Option<Duration>,
@@ -109,7 +109,7 @@ impl Bounds {
     }
 }
 
-/// One live linear program `max c·x` under `lower ≤ A·x ≤ upper` and `lower ≤ x ≤ upper`, solved by HiGHS in one thread.
+/// One live linear program `max c·x` under `lower ≤ A·x ≤ upper` and `lower ≤ x ≤ upper`, solved in one thread.
 ///
 /// Sides without a bound are `±f64::INFINITY`; from 1e20 on any bound counts as infinite. A lower bound above its upper
 /// one is allowed and means infeasible. Coefficients of 1e-9 and less count as zero.
@@ -350,8 +350,8 @@ impl LpModel {
         });
     }
 
-    /// Whether a column takes whole numbers only. While any does, a solve is branch and bound: with presolve, without
-    /// basis and duals.
+    /// Whether a column takes whole numbers only. While any does, a solve is branch and bound: without
+    /// basis and duals, and without presolve, so send it a model that is tight already.
     pub fn set_integer(&mut self, col: Col, integer: bool) {
         self.edit(|model| {
             model.has_col(col)?;
@@ -363,8 +363,8 @@ impl LpModel {
         });
     }
 
-    /// A point for the next branch and bound to start from, one value per column; a point outside the feasible set is
-    /// repaired or dropped. Without effect if there are no integer columns.
+    /// A point for the next solve by branch and bound to start from, one value per column. The solver repairs or drops a
+    /// point that is not feasible; without effect if there are no integer columns, or others by then.
     pub fn set_start(&mut self, cols: &[f64]) {
         self.edit(|model| {
             same_length("start", cols.len(), model.cols())?;
@@ -379,8 +379,8 @@ impl LpModel {
         if self.fault.is_some() { None } else { self.highs.basis() }
     }
 
-    /// Starts the next solve from this basis; columns and rows that are too many or too few in it are repaired by the
-    /// solver.
+    /// Starts the next solve from this basis. The solver repairs one that is singular or has too many or too few basic
+    /// places.
     ///
     /// # Errors
     ///
@@ -401,7 +401,8 @@ impl LpModel {
 
     /// Solves from the basis at hand, or cold if there is none.
     ///
-    /// Bounds that cross are found before the solver is asked, so the basis outlives them.
+    /// Bounds that cross are found before the solver is asked, so the basis outlives them. Where the solver does not know
+    /// what to say it is asked once more, cold and with the other simplex, within the same limits.
     ///
     /// # Errors
     ///
@@ -427,8 +428,14 @@ impl LpModel {
                 None => self.highs.forget()?,
             }
         }
-        let status = self.highs.run();
+        let mut status = self.highs.run();
         self.iterations = self.highs.iterations();
+        if matches!(status, Status::Other { .. }) && !milp {
+            self.highs.forget()?;
+            self.highs.set(&self.second_try(limits, simplex)?)?;
+            status = self.highs.run();
+            self.iterations += self.highs.iterations();
+        }
         Ok(match status {
             Status::Optimal => match self.solution(milp) {
                 Ok(solution) => LpOutcome::Optimal(solution),
@@ -445,6 +452,18 @@ impl LpModel {
                 "the solver ended with model status {model} and run status {run}"
             )),
         })
+    }
+
+    /// Cold and with the other simplex, in what is left of the limits: what stopped one rarely stops both. (The dual one
+    /// sometimes ends with "unknown" where the program is unbounded.)
+    fn second_try(&self, limits: &Limits, simplex: Simplex) -> Result<Settings, LpError> {
+        let limits = Limits {
+            time: limits.time.map(|time| time.saturating_sub(self.highs.run_time())),
+            iterations: limits.iterations.map(|n| n.saturating_sub(self.iterations)),
+            ..*limits
+        };
+        let other = if simplex == Simplex::Primal { Simplex::Dual } else { Simplex::Primal };
+        settings(&limits, other, false)
     }
 
     /// Without columns every activity is 0.
@@ -564,7 +583,6 @@ fn settings(limits: &Limits, simplex: Simplex, milp: bool) -> Result<Settings, L
             Simplex::Primal => Strategy::Primal,
             Simplex::Choose => Strategy::Choose,
         },
-        presolve: milp,
     })
 }
 

@@ -16,7 +16,7 @@ pub enum LpOutcome {
     InfeasibleOrUnbounded,
     /// A limit ended the solve first.
     Limit(Stopped),
-    /// The solver gave up or contradicted itself: nothing is known. Try again cold.
+    /// The solver gave up or contradicted itself, twice: nothing is known.
     Trouble(String),
 }
 
@@ -157,7 +157,7 @@ pub enum LpError {
         found: usize,
     },
     /// The solver refused a call.
-    #[error("HiGHS refused {call}")]
+    #[error("the solver refused: {call}")]
     Refused {
         /// The name of the call.
         call: &'static str,

@@ -23,7 +23,9 @@ impl Progress {
     /// A bar that is drawn if stderr is a terminal.
     pub fn new(pairs: usize) -> Self {
         // indicatif draws nothing when stderr is no terminal.
-        Self::on(ProgressDrawTarget::stderr(), pairs)
+        let progress = Self::on(ProgressDrawTarget::stderr(), pairs);
+        progress.bar.tick();
+        progress
     }
 
     /// A bar that is never drawn.
@@ -41,8 +43,8 @@ impl Progress {
     pub fn done(&self, verdict: Verdict) {
         let mut counts = self.counts.lock().expect("nobody panics while counting");
         counts[verdict as usize] += 1;
-        self.bar.set_message(message(*counts));
         self.bar.inc(1);
+        self.bar.set_message(message(*counts));
     }
 
     /// Takes the bar away while something else is written to the terminal.

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::input::Sample;
-use crate::verify::Standing;
+use crate::network::Label;
+use crate::search::SearchStop;
+use crate::verdict::Verdict;
+use crate::verify::{Answer, Attack};
 
 /// The version of the record format.
 pub const SCHEMA: &str = "rw-adv/1";
@@ -31,7 +34,7 @@ pub struct Record {
     /// The norm the budget is measured in.
     pub norm: &'static str,
     /// `adversarial`, `robust` or `unknown`.
-    pub verdict: &'static str,
+    pub verdict: Verdict,
     /// Largest `y_target − y_predicted` found, in `f64`.
     pub margin: f64,
     /// The same point's margin in tract's `f32` run of the file.
@@ -52,14 +55,16 @@ pub struct Record {
     pub regions: usize,
     /// Number of LPs solved.
     pub lps: usize,
+    /// Simplex iterations in all of them.
+    pub iterations: usize,
     /// Time spent on this record.
     pub seconds: f64,
-    /// Time until the best point was found.
-    pub seconds_to_best: Option<f64>,
+    /// Time from the start of the search until the best point was found.
+    pub seconds_to_best: f64,
     /// Why the search ended.
     pub stop: &'static str,
     /// The seed of the search.
-    pub seed: Option<u64>,
+    pub seed: u64,
     /// The picture, relative to the result directory.
     pub png: Option<String>,
     /// The exact point, relative to the result directory.
@@ -67,32 +72,45 @@ pub struct Record {
 }
 
 impl Record {
-    /// What looking at the image alone tells: the image itself is the best point known.
-    pub fn unsearched(sample: &Sample, standing: &Standing, delta: f64) -> Self {
+    /// The answer for one image and target, before its files are stored.
+    pub fn new(
+        sample: &Sample,
+        pair: (Label, Label),
+        attack: &Attack,
+        answer: &Answer,
+        seconds: f64,
+    ) -> Self {
+        let (point, found) = (answer.judged.point(), &answer.found);
         Self {
             schema: SCHEMA,
             image: sample.index,
             name: sample.name.clone(),
             label: sample.label.map(|l| l.0),
-            predicted: standing.predicted.0,
-            target: standing.runner_up.0,
-            delta,
-            norm: "l1",
-            verdict: "unknown",
-            margin: standing.margin,
-            margin_f32: standing.margin_f32,
-            margin_png: None,
+            predicted: pair.0.0,
+            target: pair.1.0,
+            delta: attack.delta,
+            norm: attack.norm.name(),
+            verdict: answer.verdict,
+            margin: point.margin(),
+            margin_f32: point.margin_f32(),
+            margin_png: answer.picture.as_ref().map(|picture| picture.margin()),
             upper_bound: None,
             gap: None,
-            distance: 0.0,
-            changed_pixels: 0,
-            starts: 0,
-            regions: 0,
-            lps: 0,
-            seconds: 0.0,
-            seconds_to_best: None,
-            stop: "not_searched",
-            seed: None,
+            distance: point.distance(),
+            changed_pixels: point.changed_pixels(),
+            starts: found.starts,
+            regions: found.work.regions,
+            lps: found.work.lps,
+            iterations: found.work.iterations,
+            seconds,
+            seconds_to_best: found.time_to_best.as_secs_f64(),
+            stop: match found.stop {
+                SearchStop::Patience => "no_gain",
+                SearchStop::Time => "time",
+                SearchStop::Cancelled => "interrupted",
+                SearchStop::Enough => "first",
+            },
+            seed: answer.seed,
             png: None,
             npy: None,
         }
@@ -105,11 +123,17 @@ pub struct Summary {
     /// Number of records.
     pub records: usize,
     /// Records per verdict.
-    pub verdicts: BTreeMap<&'static str, usize>,
+    pub verdicts: BTreeMap<Verdict, usize>,
     /// Records whose true label is known.
     pub labelled: usize,
     /// Of those, records whose predicted label is the true one.
     pub correct: usize,
+    /// Walks through linear regions, in all.
+    pub regions: usize,
+    /// LPs solved, in all.
+    pub lps: usize,
+    /// Starts, in all.
+    pub starts: usize,
 }
 
 impl Summary {
@@ -119,6 +143,9 @@ impl Summary {
         *self.verdicts.entry(record.verdict).or_default() += 1;
         self.labelled += usize::from(record.label.is_some());
         self.correct += usize::from(record.label == Some(record.predicted));
+        self.regions += record.regions;
+        self.lps += record.lps;
+        self.starts += record.starts;
     }
 }
 
@@ -137,4 +164,18 @@ pub struct Settings {
     pub images: Vec<usize>,
     /// The budget.
     pub delta: f64,
+    /// Its norm.
+    pub norm: &'static str,
+    /// The targets as they were asked for.
+    pub target: String,
+    /// The algorithm.
+    pub method: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// Starts in a row without gain before a search ends.
+    pub patience: usize,
+    /// Time limit of a search, if any.
+    pub time_limit: Option<f64>,
+    /// Whether searches end at the first adversary.
+    pub first: bool,
 }

@@ -55,6 +55,11 @@ impl ResultDirectory {
         }
     }
 
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Appends one record, whole, with a single write.
     ///
     /// # Errors

@@ -10,8 +10,17 @@ use crate::onnx::{NodeNote, OnnxModel, Role};
 pub fn header(out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "{:>7} {:>6} {:>10} {:>10} {:>10}",
-        "image", "label", "predicted", "runner-up", "margin"
+        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9} {:>9} {:>6} {:>6} {:>7}",
+        "image",
+        "label",
+        "predicted",
+        "target",
+        "verdict",
+        "margin",
+        "distance",
+        "pixels",
+        "starts",
+        "seconds"
     )
 }
 
@@ -21,29 +30,42 @@ pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
         out,
-        "{:>7} {:>6} {:>10} {:>10} {:>10.4}{}",
+        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9.4} {:>9.4} {:>6} {:>6} {:>7.2}{}",
         record.image,
         label,
         record.predicted,
         record.target,
+        record.verdict,
         record.margin,
+        record.distance,
+        record.changed_pixels,
+        record.starts,
+        record.seconds,
         if wrong { "  misclassified" } else { "" }
     )
 }
 
-/// The line below the table.
-pub fn summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let images = if summary.records == 1 { "image" } else { "images" };
-    write!(out, "{} {images}", summary.records)?;
+/// The lines below the table.
+pub fn summary(out: &mut impl Write, summary: &Summary, seconds: f64) -> io::Result<()> {
+    let verdicts = summary.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
+    writeln!(
+        out,
+        "{} searched in {seconds:.1} s: {}; {} starts, {} regions, {} LPs",
+        summary.records,
+        verdicts.collect::<Vec<_>>().join(", "),
+        summary.starts,
+        summary.regions,
+        summary.lps
+    )?;
     if summary.labelled > 0 {
         let share = 100.0 * summary.correct as f64 / summary.labelled as f64;
-        write!(
+        writeln!(
             out,
-            ", {} of {} predicted as labelled ({share:.1} %)",
+            "{} of {} predicted as labelled ({share:.1} %)",
             summary.correct, summary.labelled
         )?;
     }
-    writeln!(out)
+    Ok(())
 }
 
 /// What `inspect` prints.

@@ -1,6 +1,7 @@
 //! Start, climb, walk, start again, until nothing new is found or the time is up.
 
 mod ascent;
+mod relaxed;
 mod starts;
 
 use std::collections::HashSet;
@@ -10,15 +11,26 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionLp, Work};
+use crate::encode::{RegionError, RegionLp, Work};
 use crate::network::{ActivationPattern, Trace};
 use crate::query::{Candidate, Query};
 use crate::tolerance;
 use crate::walk::{WayOut, walk};
-use starts::{Starts, start_point};
+use starts::Starts;
 
 pub use ascent::frank_wolfe;
+
+/// Which algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// All kinds of starts, first-order ascent, then the walk.
+    #[default]
+    Rw,
+    /// Algorithms 1 and 2 of the paper: starts from relaxations only, ε-steps, no ascent.
+    Paper,
+}
 
 /// How to search.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +41,13 @@ pub struct SearchOptions {
     pub patience: usize,
     /// How walks leave a region. Default: flip.
     pub way_out: WayOut,
+    /// Which algorithm. Default: our own.
+    pub method: Method,
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { seed: 0, patience: 30, way_out: WayOut::default() }
+        Self { seed: 0, patience: 30, way_out: WayOut::default(), method: Method::default() }
     }
 }
 
@@ -65,24 +79,23 @@ pub struct Found {
     pub stop: SearchStop,
 }
 
-/// Searches for the best point of the query's set, the set's centre first. Every better point is offered to
-/// `better`, which may end the search.
+/// Searches for the best point of the query's set. `bounds` are those of the query. Every better point is offered
+/// to `better`, which may end the search.
 pub fn search(
     query: &Query,
+    bounds: &NeuronBounds,
     options: &SearchOptions,
     budget: &Budget,
     mut better: impl FnMut(&Candidate) -> ControlFlow<()>,
 ) -> Found {
-    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let mut trace = Trace::new(query.network);
     let mut region = RegionLp::new(query);
     let mut seen: HashSet<ActivationPattern> = HashSet::new();
-    let mut kinds = Starts::new();
+    let mut starts = Starts::new(query, bounds, options, ChaCha8Rng::seed_from_u64(options.seed));
+    let way_out = if options.method == Method::Paper { WayOut::Epsilon } else { options.way_out };
 
-    let centre = query.evaluate(query.set.centre().to_vec(), &mut trace);
-    let mut best = centre.clone();
+    let mut best = query.evaluate(query.set.centre().to_vec(), &mut trace);
     let mut time_to_best = budget.elapsed();
-    let mut starts = 0;
     let mut idle = 0;
     let stop = loop {
         if budget.is_spent() {
@@ -91,14 +104,20 @@ pub fn search(
         if idle >= options.patience {
             break SearchStop::Patience;
         }
-        let kind = (starts > 0).then(|| kinds.draw(&mut rng));
-        let start = match kind {
-            Some(kind) => query.evaluate(start_point(query, kind, &mut rng), &mut trace),
-            None => centre.clone(),
+        let (kind, point) = match starts.next(budget) {
+            Ok(start) => start,
+            Err(RegionError::Budget) => continue,
+            Err(error) => {
+                log::debug!("start: {error}");
+                idle += 1;
+                continue;
+            }
         };
-        starts += 1;
-        let climbed = frank_wolfe(query, start, &mut trace);
-        let end = walk(&mut region, climbed, &mut seen, options.way_out, budget).end;
+        let mut start = query.evaluate(point, &mut trace);
+        if options.method == Method::Rw {
+            start = frank_wolfe(query, start, &mut trace);
+        }
+        let end = walk(&mut region, start, &mut seen, way_out, budget).end;
         let gained = end.margin > best.margin + tolerance::GAIN;
         if end.margin > best.margin {
             best = end;
@@ -108,9 +127,8 @@ pub fn search(
             }
         }
         idle = if gained { 0 } else { idle + 1 };
-        if let Some(kind) = kind {
-            kinds.learn(kind, gained);
-        }
+        starts.learn(kind, gained);
     };
-    Found { best, starts, work: region.work(), time_to_best, stop }
+    let work = region.work() + starts.work();
+    Found { best, starts: starts.made(), work, time_to_best, stop }
 }

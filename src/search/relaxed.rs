@@ -1,0 +1,120 @@
+//! Algorithm 2 of Tong, Cai and Serra 2024: the relaxation gives the first start; then, layer by layer, neurons are fixed
+//! against their state at the current point, and each restricted relaxation gives another.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use crate::bounds::NeuronBounds;
+use crate::budget::Budget;
+use crate::encode::{RegionError, Relaxation, Relaxed, Work};
+use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::query::Query;
+
+/// The paper's δ: even a neuron whose relaxed state agrees with its real one may be drawn.
+const DELTA: f64 = 0.05;
+
+/// The relaxation, restricted a little more with every start.
+pub struct RelaxedStarts<'q, 'n> {
+    query: &'q Query<'n>,
+    relaxation: Relaxation<'q, 'n>,
+    neurons: Vec<NeuronId>,
+    root: Option<Relaxed>,
+    current: Option<Relaxed>,
+    layer: usize,
+    /// Neurons that were drawn since the last return to the root, fixed or found infeasible to fix.
+    drawn: Vec<bool>,
+    trace: Trace,
+}
+
+impl<'q, 'n> RelaxedStarts<'q, 'n> {
+    /// Nothing is solved yet.
+    pub fn new(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
+        let relaxation = Relaxation::new(query, bounds);
+        let neurons: Vec<NeuronId> = relaxation.neurons().collect();
+        let drawn = vec![false; neurons.len()];
+        let trace = Trace::new(query.network);
+        Self { query, relaxation, neurons, root: None, current: None, layer: 0, drawn, trace }
+    }
+
+    /// What the relaxations have cost.
+    pub fn work(&self) -> Work {
+        self.relaxation.work()
+    }
+
+    /// The next start: `x̃` first, then the points of restricted relaxations.
+    ///
+    /// # Errors
+    /// When the time is up or the solver fails.
+    pub fn next(&mut self, rng: &mut ChaCha8Rng, budget: &Budget) -> Result<Vec<f64>, RegionError> {
+        let Some(current) = &self.current else {
+            let root = self.relaxation.solve(budget)?;
+            let root =
+                root.ok_or_else(|| RegionError::Trouble("the relaxation is infeasible".into()))?;
+            self.root = Some(root.clone());
+            return Ok(self.current.insert(root).point.clone());
+        };
+        self.query.network.forward(&current.point, &mut self.trace);
+        let pattern = ActivationPattern::at(&self.trace);
+        let mut weights = self.weights(&pattern, &current.z);
+        loop {
+            let Some(place) = draw(&weights, rng) else {
+                self.next_layer();
+                let Some(current) = &self.current else { return self.next(rng, budget) };
+                weights = self.weights(&pattern, &current.z);
+                if self.neurons.is_empty() {
+                    return Ok(current.point.clone());
+                }
+                continue;
+            };
+            self.drawn[place] = true;
+            weights[place] = 0.0;
+            let NeuronId { layer, index } = self.neurons[place];
+            self.relaxation.fix(place, Some(!pattern.get(layer, index)));
+            match self.relaxation.solve(budget)? {
+                Some(relaxed) => return Ok(self.current.insert(relaxed).point.clone()),
+                None => self.relaxation.fix(place, None),
+            }
+        }
+    }
+
+    /// `χ + δ` of the neurons that may be drawn, 0 for the others.
+    fn weights(&self, pattern: &ActivationPattern, z: &[f64]) -> Vec<f64> {
+        let weight = |(place, &NeuronId { layer, index }): (usize, &NeuronId)| {
+            if layer != self.layer || self.drawn[place] {
+                return 0.0;
+            }
+            let chi = if pattern.get(layer, index) { 1.0 - z[place] } else { z[place] };
+            chi + DELTA
+        };
+        self.neurons.iter().enumerate().map(weight).collect()
+    }
+
+    /// Goes on to the next layer; behind the last, lets all neurons go and returns to `x̃`.
+    fn next_layer(&mut self) {
+        self.layer += 1;
+        if self.layer < self.query.network.hidden().len() {
+            return;
+        }
+        self.layer = 0;
+        for place in 0..self.neurons.len() {
+            if std::mem::take(&mut self.drawn[place]) {
+                self.relaxation.fix(place, None);
+            }
+        }
+        self.current = self.root.clone();
+    }
+}
+
+fn draw(weights: &[f64], rng: &mut ChaCha8Rng) -> Option<usize> {
+    let total: f64 = weights.iter().sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let mut ticket = rng.random_range(0.0..total);
+    let drawn = weights.iter().position(|weight| {
+        ticket -= weight;
+        ticket < 0.0
+    });
+    // Rounding may leave a ticket behind the last weight.
+    drawn.or_else(|| weights.iter().rposition(|&weight| weight > 0.0))
+}

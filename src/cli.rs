@@ -20,6 +20,8 @@ use rw_adv::search::{Method, SearchOptions};
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{self, Attack};
 
+use crate::bench::{self, Bench};
+
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
 /// For each image, looks for the input within the budget that lifts the target's logit furthest above the
@@ -56,6 +58,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Measure: region LPs, walks and searches, quality against proven optima, random networks
+    #[command(subcommand)]
+    Bench(Bench),
 }
 
 #[derive(clap::Args)]
@@ -397,6 +402,7 @@ pub fn run() -> Result<ExitCode> {
     };
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
+        Some(Command::Bench(bench)) => bench::run(bench)?,
         None => return Job::new(args.attack)?.run(),
     }
     Ok(ExitCode::SUCCESS)

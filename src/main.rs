@@ -1,5 +1,6 @@
 //! `rw-adv`: parse, run, exit code. Everything else is in the library and in `cli`.
 
+mod bench;
 mod cli;
 
 use std::process::ExitCode;

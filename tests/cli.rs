@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use assert_cmd::Command;
+use rw_adv::input::{DataSource, Dataset, Norm};
+use rw_adv::onnx::OnnxModel;
 use serde_json::Value;
 
 const FIXTURE: &str = "models/mnist_2x16.onnx";
@@ -36,6 +39,31 @@ fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
+/// The records of a run of the fixture, by image and target: they come in the order in which searches end.
+fn records(arguments: &[&str]) -> Vec<Value> {
+    let text = stdout(&[&["--model", FIXTURE, "--json"], arguments].concat());
+    let mut records = json_lines(&text);
+    records.sort_by_key(|record| (record["image"].as_u64(), record["target"].as_u64()));
+    records
+}
+
+fn numbers(records: &[Value], field: &str) -> Vec<u64> {
+    records.iter().map(|record| record[field].as_u64().expect("a number")).collect()
+}
+
+fn count(records: &[Value], field: &str, wanted: &str) -> usize {
+    records.iter().filter(|record| record[field] == wanted).count()
+}
+
+/// A file in a directory of its own that goes away with it.
+fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join(name);
+    fs::write(&path, text).expect("written");
+    let path = path.to_str().expect("UTF-8").to_owned();
+    (directory, path)
+}
+
 #[test]
 fn inspect_shows_the_layers_and_the_check() {
     let text = stdout(&["inspect", MODEL]);
@@ -60,14 +88,12 @@ fn a_dropped_softmax_is_mentioned() {
 
 #[test]
 fn the_first_five_test_digits_are_7_2_1_0_4() {
-    let records =
-        json_lines(&stdout(&["--model", MODEL, "--images", "5", "--delta", "5", "--json"]));
-    let labels: Vec<_> = records.iter().map(|r| r["label"].as_u64()).collect();
-    assert_eq!(labels, [7, 2, 1, 0, 4].map(Some));
+    let records = records(&["--images", "5", "--delta", "5"]);
+    assert_eq!(numbers(&records, "label"), [7, 2, 1, 0, 4]);
     for record in &records {
         assert_eq!(record["predicted"], record["label"]);
         assert_ne!(record["target"], record["predicted"]);
-        assert!(record["margin"].as_f64().is_some_and(|m| m < 0.0));
+        assert!(record["distance"].as_f64().is_some_and(|d| d < 5.0));
     }
 }
 
@@ -114,10 +140,12 @@ fn results_go_to_the_directory_and_are_never_overwritten() {
     let out = out.to_str().expect("UTF-8");
     let arguments = ["--model", FIXTURE, "--images", "3,7,9", "--delta", "2.5", "--out", out];
     let text = stdout(&arguments);
-    assert_eq!(text.lines().count(), 5, "{text}");
+    // A head, three records, two lines of summary.
+    assert_eq!(text.lines().count(), 6, "{text}");
     let stored = fs::read_to_string(Path::new(out).join("results.jsonl")).expect("written");
-    let images: Vec<_> = json_lines(&stored).iter().map(|r| r["image"].as_u64()).collect();
-    assert_eq!(images, [3, 7, 9].map(Some));
+    let mut images = numbers(&json_lines(&stored), "image");
+    images.sort_unstable();
+    assert_eq!(images, [3, 7, 9]);
     let summary = fs::read_to_string(Path::new(out).join("summary.json")).expect("written");
     let summary: Value = serde_json::from_str(&summary).expect("JSON");
     assert_eq!(summary["summary"]["records"], 3);
@@ -199,4 +227,310 @@ fn an_unwritable_place_is_named_before_anything_is_computed() {
         &["--model", FIXTURE, "--delta", "5", "--images", "1", "--out", "/proc/rw-adv"],
         &["/proc/rw-adv"],
     );
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing_but_times() {
+    for delta in ["3", "5"] {
+        let timeless = |threads| {
+            let mut records = records(&["--images", "12", "--delta", delta, "--threads", threads]);
+            for record in &mut records {
+                let fields = record.as_object_mut().expect("an object");
+                assert!(fields.remove("seconds").is_some());
+                assert!(fields.remove("seconds_to_best").is_some());
+            }
+            records
+        };
+        let one = timeless("1");
+        assert_eq!(one.len(), 12);
+        assert_eq!(one, timeless("2"), "delta {delta}");
+    }
+}
+
+#[test]
+fn another_seed_is_another_search() {
+    let seeds =
+        |seed| numbers(&records(&["--images", "2", "--delta", "3", "--seed", seed]), "seed");
+    assert_eq!(seeds("7"), seeds("7"));
+    assert_ne!(seeds("7"), seeds("8"));
+    assert_ne!(seeds("7")[0], seeds("7")[1]);
+}
+
+#[test]
+fn all_targets_are_every_label_but_the_predicted_one() {
+    let records = records(&["--images", "3", "--delta", "2", "--target", "all"]);
+    assert_eq!(records.len(), 27);
+    for of_image in records.chunks(9) {
+        let predicted = numbers(of_image, "predicted")[0];
+        let others: Vec<u64> = (0..10).filter(|&label| label != predicted).collect();
+        assert_eq!(numbers(of_image, "target"), others);
+    }
+}
+
+#[test]
+fn an_image_that_is_predicted_as_the_target_is_left_out() {
+    // The fixture gets images 30 and 32 right: a 3 both.
+    let records = records(&["--images", "28..34", "--delta", "2", "--target", "3"]);
+    assert!(numbers(&records, "target").iter().all(|&target| target == 3));
+    assert!(numbers(&records, "predicted").iter().all(|&predicted| predicted != 3));
+    assert_eq!(numbers(&records, "image"), [28, 29, 31, 33]);
+    mistake(
+        &["--model", FIXTURE, "--delta", "2", "--target", "3", "--images", "30,32"],
+        &["--target 3", "every image is predicted as its target already"],
+    );
+}
+
+#[test]
+fn a_target_file_names_images_and_targets() {
+    let (_directory, path) = file("targets.csv", "image,target\n5,3\n2,8\n5,0\n");
+    let listed = records(&["--delta", "2", "--target", &path]);
+    assert_eq!(numbers(&listed, "image"), [2, 5, 5]);
+    assert_eq!(numbers(&listed, "target"), [8, 0, 3]);
+    let selected = records(&["--delta", "2", "--target", &path, "--images", "5"]);
+    assert_eq!(numbers(&selected, "image"), [2]);
+}
+
+#[test]
+fn targets_that_are_not_are_named() {
+    let with = |target: &str, words: &[&str]| {
+        let arguments = ["--model", FIXTURE, "--delta", "2", "--images", "1", "--target", target];
+        mistake(&arguments, words);
+    };
+    with("10", &["--target", "10", "0 to 9"]);
+    with("-1", &["--target", "-1"]);
+    with("runnerup", &["--target", "runnerup", "runner-up"]);
+    with("no/such.csv", &["--target", "no/such.csv"]);
+    for (text, words) in [
+        ("", &["line 1", "image,target"][..]),
+        ("picture,label\n1,2\n", &["line 1", "image,target", "picture,label"]),
+        ("image,target\n", &["line 1", "no image"]),
+        ("image,target\n1,2\n\n3\n", &["line 4", "3"]),
+        ("image,target\n1,2,3\n", &["line 2", "1,2,3"]),
+        ("image,target\n1,two\n", &["line 2", "two"]),
+        ("image,target\n1,10\n", &["line 2", "10", "0 to 9"]),
+        ("image,target\n10000,1\n", &["line 2", "10000"]),
+        ("image,target\n1,2\n1,2\n", &["line 3", "twice"]),
+    ] {
+        let (_directory, path) = file("bad.csv", text);
+        with(&path, &[words, &["bad.csv"]].concat());
+    }
+}
+
+#[test]
+fn options_of_the_search_that_make_no_sense_are_named() {
+    let with = |option, value| {
+        mistake(&["--model", FIXTURE, "--delta", "2", option, value], &[option, value]);
+    };
+    with("--threads", "0");
+    with("--threads", "two");
+    with("--time-limit", "0");
+    with("--time-limit", "soon");
+    with("--patience", "-3");
+    with("--seed", "x");
+    with("--norm", "l2");
+    with("--method", "magic");
+}
+
+#[test]
+fn a_time_limit_ends_a_search_that_would_go_on() {
+    let text = stdout(&[
+        "--model",
+        MODEL,
+        "--images",
+        "1",
+        "--delta",
+        "5",
+        "--json",
+        "--time-limit",
+        "1",
+        "--patience",
+        "1000000",
+    ]);
+    let record = &json_lines(&text)[0];
+    assert_eq!(record["stop"], "time");
+    let seconds = record["seconds"].as_f64().expect("a number");
+    assert!((1.0..3.0).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn with_exit_code_an_adversary_gives_1() {
+    let base = ["--model", FIXTURE, "--images", "4..6", "--json", "--delta"];
+    let code = |more: &[&str]| {
+        let output = rw_adv(&[&base[..], more].concat()).output().expect("runs");
+        (
+            output.status.code(),
+            count(&json_lines(&String::from_utf8_lossy(&output.stdout)), "verdict", "adversarial"),
+        )
+    };
+    assert_eq!(code(&["5", "--exit-code"]), (Some(1), 2));
+    assert_eq!(code(&["5"]), (Some(0), 2));
+    assert_eq!(code(&["0.01", "--exit-code"]), (Some(0), 0));
+}
+
+#[test]
+fn with_first_a_search_ends_at_the_first_adversary() {
+    let first = records(&["--images", "12", "--delta", "5", "--first"]);
+    let whole = records(&["--images", "12", "--delta", "5"]);
+    assert_eq!(count(&whole, "stop", "no_gain"), 12);
+    assert!(count(&first, "stop", "first") > 3);
+    for (first, whole) in first.iter().zip(&whole) {
+        assert_eq!(first["verdict"], whole["verdict"]);
+        assert_eq!(first["verdict"] == "adversarial", first["stop"] == "first");
+        assert!(first["starts"].as_u64() <= whole["starts"].as_u64());
+        assert!(first["margin"].as_f64() <= whole["margin"].as_f64());
+    }
+}
+
+#[test]
+fn the_papers_method_is_never_better_than_the_own_one_on_the_fixture() {
+    let own = records(&["--images", "6", "--delta", "5"]);
+    let paper = records(&["--images", "6", "--delta", "5", "--method", "paper"]);
+    for (own, paper) in own.iter().zip(&paper) {
+        let margin = |record: &Value| record["margin"].as_f64().expect("a number");
+        assert!(margin(own) >= margin(paper) - 1e-6, "{own} {paper}");
+    }
+}
+
+/// Every adversary as it is on disk: inside the box, strictly inside the ball, and fooling the file.
+#[test]
+fn stored_adversaries_are_what_their_records_say() {
+    let model = OnnxModel::load(FIXTURE.as_ref()).expect("the fixture loads");
+    let open = |path: &Path| {
+        let source = DataSource { path: path.to_owned(), ..DataSource::default() };
+        Dataset::open(&source, &model.input_dims).expect("readable")
+    };
+    let widened = |x: &[f32]| -> Vec<f64> { x.iter().copied().map(f64::from).collect() };
+    let originals = open("data".as_ref());
+    for (norm, name, delta) in
+        [(Norm::L1, "l1", "5"), (Norm::L1, "l1", "2.3"), (Norm::Linf, "linf", "0.05")]
+    {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let out = directory.path().join("out");
+        let arguments = ["--images", "12", "--norm", name, "--delta", delta, "--out"];
+        let records = records(&[&arguments[..], &[out.to_str().expect("UTF-8")]].concat());
+        assert!(count(&records, "verdict", "adversarial") > 3, "{name} {delta}");
+        let delta: f64 = delta.parse().expect("a number");
+        for record in &records {
+            assert_eq!(record["norm"], name);
+            let adversarial = record["verdict"] == "adversarial";
+            assert_eq!(record["npy"].is_string(), adversarial);
+            assert_eq!(record["png"].is_string(), adversarial);
+            let field = |field: &str| record[field].as_f64().expect("a number");
+            assert_eq!(field("margin") > 0.0, adversarial);
+            if !adversarial {
+                continue;
+            }
+            let index = field("image") as usize;
+            let original = originals.sample(index).expect("readable").pixels;
+            let stored = |field: &str| {
+                let path = out.join(record[field].as_str().expect("a path"));
+                open(&path).sample(0).expect("readable").pixels
+            };
+            let margin_at = |x: &[f32]| {
+                let logits = model.replay.logits(x).expect("tract runs");
+                let of = |label: &str| f64::from(logits[field(label) as usize]);
+                of("target") - of("predicted")
+            };
+            let (point, picture) = (stored("npy"), stored("png"));
+            for x in [&point, &picture] {
+                assert!(x.iter().all(|value| (0.0..=1.0).contains(value)));
+                assert!(norm.distance(&widened(x), &widened(&original)) < delta);
+            }
+            let distance = norm.distance(&widened(&point), &widened(&original));
+            assert!((distance - field("distance")).abs() < 1e-12);
+            let changed = point.iter().zip(&original).filter(|(x, o)| x != o).count();
+            assert_eq!(changed, field("changed_pixels") as usize);
+            assert!(margin_at(&point) > 0.0);
+            assert_eq!(margin_at(&point), field("margin_f32"));
+            assert_eq!(margin_at(&picture), field("margin_png"));
+            assert!(out.join(format!("adversarial/{index}.png")).exists());
+        }
+        let stored = fs::read_to_string(out.join("results.jsonl")).expect("written");
+        let mut stored = json_lines(&stored);
+        stored.sort_by_key(|record| record["image"].as_u64());
+        assert_eq!(stored, records);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_it_found() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rw-adv"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["--model", FIXTURE, "--images", "6", "--delta", "5", "--patience", "1000000"])
+        .args(["--threads", "2", "--out"])
+        .arg(&out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    // The table's head is printed when the searches begin.
+    let mut table = BufReader::new(child.stdout.take().expect("piped"));
+    let mut head = String::new();
+    table.read_line(&mut head).expect("text");
+    std::thread::sleep(Duration::from_millis(300));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("runs").success());
+    let mut rest = String::new();
+    table.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("ends").code(), Some(130), "{head}{rest}");
+    let mut complaints = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut complaints).expect("text");
+    assert!(complaints.lines().count() <= 1, "{complaints}");
+
+    let stored = fs::read_to_string(out.join("results.jsonl")).expect("written");
+    assert!(stored.ends_with('\n'));
+    let records = json_lines(&stored);
+    // What was being searched is written, what was not begun is not.
+    assert!((1..6).contains(&records.len()), "{stored}");
+    assert_eq!(count(&records, "stop", "interrupted"), records.len(), "{stored}");
+    let summary = fs::read_to_string(out.join("summary.json")).expect("written");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["summary"]["records"], records.len());
+}
+
+/// The shell lets files grow to a few hundred bytes: to the program that is a full disk.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_one_line() {
+    for (delta, place) in [("5", "adversarial/"), ("0.01", "results.jsonl")] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let output = Command::new("sh")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_rw-adv"))
+            .args(["--model", FIXTURE, "--images", "4..8", "--delta", delta, "--out"])
+            .arg(directory.path().join("out"))
+            .output()
+            .expect("runs");
+        let line = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(line.contains(place) && line.contains("cannot write"), "{line}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_stdout_is_one_line() {
+    for format in [&["--json"][..], &[]] {
+        let full = fs::File::options().write(true).open("/dev/full").expect("there on Linux");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_rw-adv"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["--model", FIXTURE, "--images", "3", "--delta", "5"])
+            .args(format)
+            .stdout(full)
+            .output()
+            .expect("runs");
+        let line = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(line.contains("stdout"), "{line}");
+    }
 }

@@ -3,5 +3,5 @@
 mod region;
 mod relaxation;
 
-pub use region::{RegionError, RegionLp, RegionOptimum, Work};
-pub use relaxation::{Relaxation, Relaxed};
+pub use region::{RegionError, RegionLp, RegionOptimum, Work, dense_region_value};
+pub use relaxation::{MilpAnswer, Relaxation, Relaxed};

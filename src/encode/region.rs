@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Limits, LpError, LpModel, LpOutcome, LpSolution, Row, Simplex};
+use crate::lp::{Col, Limits, LpError, LpModel, LpOutcome, LpSolution, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -83,6 +83,51 @@ impl From<LpError> for RegionError {
     fn from(error: LpError) -> Self {
         Self::Trouble(error.to_string())
     }
+}
+
+/// The value of a region LP written out in full, every neuron a row and every move a column: what the lazy LP is
+/// measured against. Slow.
+///
+/// # Errors
+/// When the region is empty or the solver fails.
+pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<f64, RegionError> {
+    let network = query.network;
+    let mut at_centre = Trace::new(network);
+    network.forward_held(query.set.centre(), pattern, &mut at_centre);
+    let gradient = network.gradient(&query.objective, pattern);
+    let moves = query.set.moves();
+    let mut lp = LpModel::new();
+    for Move { pixel, sign, cap } in &moves {
+        lp.add_col(sign * gradient[*pixel], 0.0, *cap, &[]);
+    }
+    if let Some(budget) = query.set.budget() {
+        let all: Vec<(Col, f64)> = (0..moves.len()).map(|c| (Col(c), 1.0)).collect();
+        lp.add_row(f64::NEG_INFINITY, budget, &all);
+    }
+    let pixels: Vec<usize> = (0..network.inputs()).collect();
+    let of_layer = |layer: usize| {
+        (0..network.layers()[layer].outputs()).map(move |index| NeuronId { layer, index })
+    };
+    let neurons: Vec<NeuronId> = (0..network.hidden().len()).flat_map(of_layer).collect();
+    let slopes = network.slopes(&neurons, &pixels, pattern);
+    for (k, neuron) in neurons.iter().enumerate() {
+        let entries =
+            moves.iter().enumerate().map(|(c, m)| (Col(c), m.sign * slopes[(m.pixel, k)]));
+        let entries: Vec<(Col, f64)> = entries.collect();
+        let constant = at_centre.pre_activations(neuron.layer)[neuron.index];
+        let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
+        lp.add_row(lower, upper, &entries);
+    }
+    match lp.solve(&Limits::default(), Simplex::Dual)? {
+        LpOutcome::Optimal(solution) => Ok(query.value(&at_centre) + solution.objective),
+        LpOutcome::Infeasible => Err(RegionError::Empty),
+        other => Err(RegionError::Trouble(format!("{other:?}"))),
+    }
+}
+
+/// The sides of a sign row: `constant + slopes · moves` stays non-negative or non-positive.
+fn sides(on: bool, constant: f64) -> (f64, f64) {
+    if on { (-constant, f64::INFINITY) } else { (f64::NEG_INFINITY, -constant) }
 }
 
 /// One live LP, edited from region to region.
@@ -241,13 +286,9 @@ impl<'q, 'n> RegionLp<'q, 'n> {
             let slope = slopes.col_as_slice(r);
             let signed =
                 self.columns.iter().zip(slope).map(|(&k, slope)| self.moves[k].sign * slope);
-            let entries: Vec<_> = signed.enumerate().map(|(c, v)| (crate::lp::Col(c), v)).collect();
+            let entries: Vec<_> = signed.enumerate().map(|(c, v)| (Col(c), v)).collect();
             let constant = self.at_centre.pre_activations(neuron.layer)[neuron.index];
-            let (lower, upper) = if pattern.get(neuron.layer, neuron.index) {
-                (-constant, f64::INFINITY)
-            } else {
-                (f64::NEG_INFINITY, -constant)
-            };
+            let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
             self.lp.add_row(lower, upper, &entries);
             self.neurons.push(neuron);
             self.is_row.insert(neuron);

@@ -14,7 +14,7 @@ use super::region::{RegionError, Work};
 use crate::bounds::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Col, Limits, LpModel, LpOutcome, LpSolution, Row, Simplex};
+use crate::lp::{Basis, Col, Limits, LpModel, LpOutcome, LpSolution, Place, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -44,6 +44,19 @@ enum Side {
     Lower,
     /// `h ≤ u (g − l) / (u − l)`.
     Chord,
+    /// `h ≤ g − l (1 − z)`, in a MILP; the column `z` joins afterwards.
+    BigM,
+}
+
+/// What branch and bound says.
+#[derive(Clone, Debug)]
+pub struct MilpAnswer {
+    /// The best point it found, if any.
+    pub point: Option<Vec<f64>>,
+    /// What it claims no point can exceed.
+    pub claimed_bound: f64,
+    /// Whether it claims that its best point is optimal.
+    pub finished: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +66,28 @@ struct Neuron {
     lower: Option<Row>,
     chord: Option<Row>,
     fixed: Option<bool>,
+    /// A neuron of the last layer that the objective wants large sits on its chord in any optimum: it needs no
+    /// column of its own, what it is made of is paid instead.
+    substituted: bool,
+}
+
+impl Neuron {
+    /// Slope and intercept of the line that a substituted neuron follows.
+    fn line(&self) -> (f64, f64) {
+        let Interval { lower, upper } = self.interval;
+        match self.fixed {
+            Some(true) => (1.0, 0.0),
+            Some(false) => (0.0, 0.0),
+            None => (upper / (upper - lower), -upper * lower / (upper - lower)),
+        }
+    }
+}
+
+/// The objective, told in columns.
+struct Costs {
+    neurons: Vec<f64>,
+    pixels: Vec<f64>,
+    constant: f64,
 }
 
 /// One live LP for the relaxation and all its restrictions.
@@ -73,13 +108,29 @@ pub struct Relaxation<'q, 'n> {
     rows: Vec<(usize, f64)>,
     /// The network at the set's centre with every unstable neuron at 0: the constants of `g` and of the objective.
     at_centre: Trace,
+    /// The objective's weights of the last hidden layer's outputs.
+    weights: Vec<f64>,
+    costs: Costs,
     work: Work,
 }
 
 impl<'q, 'n> Relaxation<'q, 'n> {
-    /// The relaxation with the objective and no rows but the budget's.
+    /// The relaxation, with the rows that the objective pushes against.
     pub fn new(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
+        Self::build(query, bounds, true)
+    }
+
+    /// The same with a column for every unstable neuron, ready for [`Relaxation::solve_milp`].
+    pub fn for_milp(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
+        Self::build(query, bounds, false)
+    }
+
+    fn build(query: &'q Query<'n>, bounds: &'q NeuronBounds, substitute: bool) -> Self {
         let network = query.network;
+        let output = network.output();
+        let mut weights = vec![0.0; output.inputs()];
+        output.apply_transposed(&query.objective, &mut weights);
+        let last = bounds.hidden() - 1;
         let trace = Trace::new(network);
         let mut stable = ActivationPattern::at(&trace);
         let mut place: Vec<Vec<Option<usize>>> = Vec::new();
@@ -95,7 +146,15 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 of_layer.push((stability == Stability::Unstable).then_some(neurons.len()));
                 if stability == Stability::Unstable {
                     let interval = *interval;
-                    neurons.push(Neuron { id, interval, lower: None, chord: None, fixed: None });
+                    let substituted = substitute && layer == last && weights[index] > 0.0;
+                    neurons.push(Neuron {
+                        id,
+                        interval,
+                        lower: None,
+                        chord: None,
+                        fixed: None,
+                        substituted,
+                    });
                 }
             }
             place.push(of_layer);
@@ -113,9 +172,12 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             columns: Vec::new(),
             rows: Vec::new(),
             at_centre: trace,
+            weights,
+            costs: Costs { neurons: Vec::new(), pixels: Vec::new(), constant: 0.0 },
             work: Work::default(),
         };
         network.forward_held(query.set.centre(), &relaxation.stable, &mut relaxation.at_centre);
+        relaxation.costs = relaxation.price_objective(None);
         relaxation.begin();
         relaxation
     }
@@ -139,35 +201,101 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         neuron.fixed = state;
         let row = neuron.lower.expect("the row was just made");
         let constant = self.at_centre.pre_activations(neuron.id.layer)[neuron.id.index];
+        if neuron.substituted {
+            // Its column stays at 0, so the row is `−g`: only the sign is left to demand.
+            let (lower, upper) = match state {
+                Some(true) => (f64::NEG_INFINITY, constant),
+                Some(false) => (constant, f64::INFINITY),
+                None => (f64::NEG_INFINITY, f64::INFINITY),
+            };
+            self.lp.set_row_bounds(row, lower, upper);
+            self.costs = self.price_objective(None);
+            let moves = self
+                .columns
+                .iter()
+                .map(|&k| self.moves[k].sign * self.costs.pixels[self.moves[k].pixel]);
+            let all: Vec<f64> = self.costs.neurons.iter().copied().chain(moves).collect();
+            self.lp.set_costs(&all);
+            return;
+        }
         let upper = if state == Some(false) { 0.0 } else { neuron.interval.upper };
         let equation = if state == Some(true) { constant } else { f64::INFINITY };
         self.lp.set_col_bounds(Col(place), 0.0, upper);
         self.lp.set_row_bounds(row, constant, equation);
     }
 
-    /// The objective in columns: costs of the neurons, and the slopes of the pixels.
-    fn begin(&mut self) {
+    /// The objective in columns, with the substituted neurons on their lines. With a trace, the other neurons of the
+    /// last layer count as on or off as they are there: a guess at what the layers below will be worth.
+    fn price_objective(&self, guess: Option<&Trace>) -> Costs {
         let network = self.query.network;
-        let output = network.output();
-        let mut row = vec![0.0; output.inputs()];
-        output.apply_transposed(&self.query.objective, &mut row);
         let last = self.bounds.hidden() - 1;
-        let costs = self.spread(Mat::from_fn(row.len(), 1, |j, _| row[j]), last);
+        // Weights of the last layer's pre-activations, and the constants that lines bring along.
+        let mut on_last = vec![0.0; self.weights.len()];
+        let mut constant = self.query.value(&self.at_centre);
+        for (index, &weight) in self.weights.iter().enumerate() {
+            match self.place[last][index] {
+                None if self.stable.get(last, index) => on_last[index] = weight,
+                Some(place) if self.neurons[place].substituted => {
+                    let (slope, intercept) = self.neurons[place].line();
+                    on_last[index] = weight * slope;
+                    let at_centre = self.at_centre.pre_activations(last)[index];
+                    constant += weight * (slope * at_centre + intercept);
+                }
+                Some(_) if guess.is_some_and(|trace| trace.pre_activations(last)[index] > 0.0) => {
+                    on_last[index] = weight;
+                }
+                _ => {}
+            }
+        }
+        let below = (last > 0).then(|| {
+            let mut row = vec![0.0; network.layers()[last].inputs()];
+            network.layers()[last].apply_transposed(&on_last, &mut row);
+            self.spread(Mat::from_fn(row.len(), 1, |j, _| row[j]), last - 1)
+        });
+        let cost = |neuron: &Neuron| match &below {
+            _ if neuron.substituted => 0.0,
+            _ if neuron.id.layer == last => self.weights[neuron.id.index],
+            Some(below) => below[neuron.id.layer][(neuron.id.index, 0)],
+            None => 0.0,
+        };
+        let neurons = self.neurons.iter().map(cost).collect();
+        let pixels = self.pixel_slopes(&on_last, &[]);
+        Costs { neurons, pixels, constant }
+    }
+
+    /// The slopes of `on_last · g(last layer) + Σ weight · g(neuron)` with respect to the pixels, unstable columns held.
+    fn pixel_slopes(&self, on_last: &[f64], neurons: &[(NeuronId, f64)]) -> Vec<f64> {
+        let layer = self.bounds.hidden() - 1;
+        let of_last = on_last.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+        let mut all: Vec<(NeuronId, f64)> =
+            of_last.map(|(index, weight)| (NeuronId { layer, index }, *weight)).collect();
+        all.extend_from_slice(neurons);
+        self.query.network.gradient_with(
+            &vec![0.0; self.query.network.outputs()],
+            &all,
+            &self.stable,
+        )
+    }
+
+    fn begin(&mut self) {
         if let Some(budget) = self.query.set.budget() {
             self.lp.add_row(f64::NEG_INFINITY, budget, &[]);
         }
-        for neuron in &self.neurons {
-            let cost = costs[neuron.id.layer][(neuron.id.index, 0)];
-            self.lp.add_col(cost, 0.0, neuron.interval.upper, &[]);
+        for (neuron, cost) in self.neurons.iter().zip(&self.costs.neurons) {
+            let upper = if neuron.substituted { 0.0 } else { neuron.interval.upper };
+            self.lp.add_col(*cost, 0.0, upper, &[]);
         }
         // The rows that the objective itself pushes against, from the start.
-        let pushed = self.neurons.iter().enumerate().filter_map(|(place, neuron)| {
-            let cost = costs[neuron.id.layer][(neuron.id.index, 0)];
-            let side = if cost > 0.0 { Side::Chord } else { Side::Lower };
-            (cost != 0.0 && neuron.id.layer == last).then_some((place, side))
+        let mut trace = self.at_centre.clone();
+        self.query.network.forward(self.query.set.centre(), &mut trace);
+        let guess = self.price_objective(Some(&trace)).neurons;
+        let pushed = guess.iter().enumerate().filter_map(|(place, &cost)| match cost {
+            0.0 => None,
+            _ if cost > 0.0 => Some((place, Side::Chord)),
+            _ => Some((place, Side::Lower)),
         });
         let pushed: Vec<(usize, Side)> = pushed.collect();
-        let gradient = network.gradient(&self.query.objective, &self.optimistic());
+        let gradient = self.query.network.gradient(&self.query.objective, &self.optimistic());
         let worth = |m: &Move| m.sign * gradient[m.pixel];
         let mut first: Vec<usize> = (0..self.moves.len()).collect();
         first.sort_by(|&a, &b| {
@@ -176,6 +304,30 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         first.truncate(FIRST_MOVES);
         self.add_columns(&first);
         self.add_rows(&pushed);
+        self.crash(&pushed, &trace);
+    }
+
+    /// A first basis: no pixel moves, and every neuron that the objective pushes against a row sits on it (`trace` is at the centre). That is
+    /// nearly feasible and nearly optimal, where the solver's own first basis needs an iteration for each of them.
+    fn crash(&mut self, pushed: &[(usize, Side)], trace: &Trace) {
+        let mut cols = vec![Place::Lower; self.lp.cols()];
+        let mut rows = vec![Place::Basic; self.lp.rows()];
+        for &(place, side) in pushed {
+            let Neuron { id, lower, chord, .. } = self.neurons[place];
+            let on = trace.pre_activations(id.layer)[id.index] > 0.0;
+            match (side, lower, chord) {
+                (Side::Chord, _, Some(Row(row))) => {
+                    (cols[place], rows[row]) = (Place::Basic, Place::Upper)
+                }
+                (Side::Lower, Some(Row(row)), _) if on => {
+                    (cols[place], rows[row]) = (Place::Basic, Place::Lower)
+                }
+                _ => {}
+            }
+        }
+        if let Err(error) = self.lp.set_basis(&Basis { cols, rows }) {
+            log::debug!("relaxation: starting cold: {error}");
+        }
     }
 
     /// The pattern of the chords' slopes, rounded: a guess at what will matter.
@@ -222,7 +374,6 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let of_rows: Vec<NeuronId> =
             self.rows.iter().map(|&(place, _)| self.neurons[place].id).collect();
         let slopes = network.slopes(&of_rows, &pixels, &self.stable);
-        let gradient = network.gradient(&self.query.objective, &self.stable);
         let offset = self.first_neuron_row();
         for (j, &k) in wanted.iter().enumerate() {
             let Move { pixel, sign, cap } = self.moves[k];
@@ -233,7 +384,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 .enumerate()
                 .map(|(r, &(_, factor))| (Row(offset + r), factor * sign * slopes[(j, r)]));
             let entries: Vec<(Row, f64)> = budget.into_iter().chain(rows).collect();
-            self.lp.add_col(sign * gradient[pixel], 0.0, cap, &entries);
+            self.lp.add_col(sign * self.costs.pixels[pixel], 0.0, cap, &entries);
             self.columns.push(k);
             self.is_column[k] = true;
             self.work.columns += 1;
@@ -291,6 +442,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let (low, high) = match side {
                 Side::Lower => (constant, f64::INFINITY),
                 Side::Chord => (f64::NEG_INFINITY, slope * (constant - lower)),
+                Side::BigM => (f64::NEG_INFINITY, constant - lower),
             };
             let row = self.lp.add_row(low, high, &entries);
             self.rows.push((place, factor));
@@ -298,6 +450,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             match side {
                 Side::Lower => neuron.lower = Some(row),
                 Side::Chord => neuron.chord = Some(row),
+                Side::BigM => {}
             }
             self.work.rows += 1;
         }
@@ -308,7 +461,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     /// # Errors
     /// When the time is up or the solver fails.
     pub fn solve(&mut self, budget: &Budget) -> Result<Option<Relaxed>, RegionError> {
-        let mut simplex = Simplex::Choose;
+        // The crash basis suits the primal simplex; edits of bounds and costs afterwards, whatever HiGHS thinks.
+        let mut simplex = if self.work.lps == 0 { Simplex::Primal } else { Simplex::Choose };
         for _ in 0..MOST_ROUNDS {
             if budget.is_spent() {
                 return Err(RegionError::Budget);
@@ -335,7 +489,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                     .zip(&solution.cols)
                     .map(|((n, g), h)| z_value(n, *g, *h));
                 let z = z.collect();
-                let claimed_bound = self.query.value(&self.at_centre) + solution.objective;
+                let claimed_bound = self.costs.constant + solution.objective;
                 return Ok(Some(Relaxed { point, claimed_bound, z }));
             }
             simplex = if missing.is_empty() { Simplex::Primal } else { Simplex::Dual };
@@ -343,6 +497,58 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             self.add_rows(&missing);
         }
         Err(RegionError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
+    }
+
+    /// Solves the whole problem by branch and bound: one binary per unstable neuron, big-M from the bounds, starting from
+    /// `incumbent`.
+    ///
+    /// # Errors
+    /// When the solver fails.
+    pub fn solve_milp(
+        mut self,
+        incumbent: &[f64],
+        limits: &Limits,
+    ) -> Result<MilpAnswer, RegionError> {
+        let outside: Vec<usize> = (0..self.moves.len()).filter(|&k| !self.is_column[k]).collect();
+        self.add_columns(&outside);
+        let missing = (0..self.neurons.len()).filter(|&place| self.neurons[place].lower.is_none());
+        let missing: Vec<(usize, Side)> = missing.map(|place| (place, Side::Lower)).collect();
+        self.add_rows(&missing);
+        for place in 0..self.neurons.len() {
+            let Interval { lower, upper } = self.neurons[place].interval;
+            let big_m = Row(self.lp.rows());
+            self.add_rows(&[(place, Side::BigM)]);
+            let off = self.lp.add_row(f64::NEG_INFINITY, 0.0, &[(Col(place), 1.0)]);
+            let z = self.lp.add_col(0.0, 0.0, 1.0, &[(big_m, -lower), (off, -upper)]);
+            self.lp.set_integer(z, true);
+        }
+        self.lp.set_start(&self.milp_point(incumbent));
+        let base = self.costs.constant;
+        let (solution, bound, finished) = match self.lp.solve(limits, Simplex::Choose)? {
+            LpOutcome::Optimal(solution) => (Some(solution.clone()), solution.objective, true),
+            LpOutcome::Limit(stopped) => {
+                let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
+                (stopped.incumbent, bound, false)
+            }
+            other => return Err(RegionError::Trouble(format!("{other:?}"))),
+        };
+        let point = solution.map(|solution| self.point(&solution));
+        Ok(MilpAnswer { point, claimed_bound: base + bound, finished })
+    }
+
+    /// `x` told in all columns of the MILP.
+    fn milp_point(&self, x: &[f64]) -> Vec<f64> {
+        let mut trace = self.at_centre.clone();
+        self.query.network.forward(x, &mut trace);
+        let centre = self.query.set.centre();
+        let outputs = self.neurons.iter().map(|n| trace.activations(n.id.layer)[n.id.index]);
+        let moves = self.columns.iter().map(|&k| {
+            let Move { pixel, sign, .. } = self.moves[k];
+            (sign * (x[pixel] - centre[pixel])).max(0.0)
+        });
+        let on =
+            |n: &Neuron| f64::from(u8::from(trace.pre_activations(n.id.layer)[n.id.index] > 0.0));
+        outputs.chain(moves).chain(self.neurons.iter().map(on)).collect()
     }
 
     fn point(&self, solution: &LpSolution) -> Vec<f64> {
@@ -386,6 +592,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let (g, h) = (g[place], solution.cols[place]);
             let Interval { lower, upper } = neuron.interval;
             let chord = upper * (g - lower) / (upper - lower);
+            if neuron.substituted {
+                continue;
+            }
             if neuron.lower.is_none() && g - h > tolerance::VIOLATION {
                 wrong.push((g - h, place, Side::Lower));
             }
@@ -402,8 +611,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let used = self.rows.iter().zip(duals).filter(|(_, dual)| dual.abs() > tolerance::DUAL);
         let weights: Vec<(NeuronId, f64)> =
             used.map(|(&(place, factor), dual)| (self.neurons[place].id, -dual * factor)).collect();
-        let slopes =
-            self.query.network.gradient_with(&self.query.objective, &weights, &self.stable);
+        let of_rows = self.pixel_slopes(&[], &weights);
+        let slopes: Vec<f64> =
+            self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();
         let price = if self.first_neuron_row() > 0 { solution.duals[0] } else { 0.0 };
         let gain = |k: usize| self.moves[k].sign * slopes[self.moves[k].pixel] - price;
         let outside = (0..self.moves.len()).filter(|&k| !self.is_column[k]);
@@ -421,6 +631,9 @@ fn z_value(neuron: &Neuron, g: f64, h: f64) -> f64 {
         return f64::from(u8::from(on));
     }
     let Interval { lower, upper } = neuron.interval;
+    if neuron.substituted {
+        return ((g - lower) / (upper - lower)).clamp(0.0, 1.0);
+    }
     let (low, high) = (h / upper, 1.0 - (h - g) / -lower);
     ((low + high) / 2.0).clamp(0.0, 1.0)
 }

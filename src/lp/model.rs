@@ -402,7 +402,7 @@ impl LpModel {
     /// Solves from the basis at hand, or cold if there is none.
     ///
     /// Bounds that cross are found before the solver is asked, so the basis outlives them. Where the solver does not know
-    /// what to say it is asked once more, cold and with the other simplex, within the same limits.
+    /// what to say it is asked again cold, by dual and by primal simplex, within the same limits.
     ///
     /// # Errors
     ///
@@ -420,7 +420,8 @@ impl LpModel {
             return Ok(self.solve_without_cols());
         }
         let milp = self.integer.contains(&true);
-        self.highs.set(&settings(limits, simplex, milp)?)?;
+        let mut limits = *limits;
+        self.highs.set(&settings(&limits, simplex, milp)?)?;
         if milp {
             // What an earlier solve left would be taken for a start.
             match start.filter(|start| start.len() == self.cols()) {
@@ -430,9 +431,17 @@ impl LpModel {
         }
         let mut status = self.highs.run();
         self.iterations = self.highs.iterations();
-        if matches!(status, Status::Other { .. }) && !milp {
+        for simplex in [Simplex::Dual, Simplex::Primal] {
+            if milp || !matches!(status, Status::Other { .. }) {
+                break;
+            }
+            // What stops one way rarely stops the others: a warm or primal simplex may circle around a pivot it dislikes,
+            // the dual one may not know what to say of an unbounded program.
+            limits.time = limits.time.map(|time| time.saturating_sub(self.highs.run_time()));
+            limits.iterations =
+                limits.iterations.map(|n| n.saturating_sub(self.highs.iterations()));
             self.highs.forget()?;
-            self.highs.set(&self.second_try(limits, simplex)?)?;
+            self.highs.set(&settings(&limits, simplex, milp)?)?;
             status = self.highs.run();
             self.iterations += self.highs.iterations();
         }
@@ -452,18 +461,6 @@ impl LpModel {
                 "the solver ended with model status {model} and run status {run}"
             )),
         })
-    }
-
-    /// Cold and with the other simplex, in what is left of the limits: what stopped one rarely stops both. (The dual one
-    /// sometimes ends with "unknown" where the program is unbounded.)
-    fn second_try(&self, limits: &Limits, simplex: Simplex) -> Result<Settings, LpError> {
-        let limits = Limits {
-            time: limits.time.map(|time| time.saturating_sub(self.highs.run_time())),
-            iterations: limits.iterations.map(|n| n.saturating_sub(self.iterations)),
-            ..*limits
-        };
-        let other = if simplex == Simplex::Primal { Simplex::Dual } else { Simplex::Primal };
-        settings(&limits, other, false)
     }
 
     /// Without columns every activity is 0.

@@ -16,7 +16,7 @@ pub enum LpOutcome {
     InfeasibleOrUnbounded,
     /// A limit ended the solve first.
     Limit(Stopped),
-    /// The solver gave up or contradicted itself, twice: nothing is known.
+    /// The solver gave up or contradicted itself, cold starts included: nothing is known.
     Trouble(String),
 }
 

@@ -1,0 +1,371 @@
+//! `rw-adv bench`: the figures behind our claims, each a ratio or a count within one run.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use rw_adv::bounds;
+use rw_adv::budget::Budget;
+use rw_adv::encode::{RegionLp, Relaxation, dense_region_value};
+use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
+use rw_adv::lp::Limits;
+use rw_adv::network::{ActivationPattern, Dense, Label, Network, Trace};
+use rw_adv::onnx::OnnxModel;
+use rw_adv::query::Query;
+use rw_adv::search::{Method, SearchOptions, frank_wolfe, search};
+use rw_adv::verify;
+use rw_adv::walk::{WayOut, walk};
+
+#[derive(Subcommand)]
+pub enum Bench {
+    /// The same region LPs solved on demand and written out in full: equal optima, and how much faster
+    Region(Problems),
+    /// Region LPs in walks, and whole searches, on one core
+    Walk(Problems),
+    /// How often the search finds the optimum that branch and bound proves
+    Quality {
+        #[command(flatten)]
+        problems: Problems,
+        /// Time of one search
+        #[arg(long, default_value_t = 0.5)]
+        seconds: f64,
+        /// Time of one proof; instances that are not proven do not count
+        #[arg(long, default_value_t = 60.0)]
+        proof_seconds: f64,
+    },
+    /// Finished local searches per hour on random networks with many inputs
+    Random {
+        /// Inputs, hidden widths and outputs of the network
+        #[arg(long, value_delimiter = ',', default_value = "1000,500,500,1")]
+        widths: Vec<usize>,
+        /// How long to search
+        #[arg(long, default_value_t = 60.0)]
+        seconds: f64,
+        /// Seed of networks and starts
+        #[arg(long, default_value_t = 50)]
+        seed: u64,
+    },
+}
+
+#[derive(Args)]
+pub struct Problems {
+    /// The classifier
+    #[arg(long, value_name = "FILE", default_value = "models/mnist_2x500.onnx")]
+    model: PathBuf,
+    /// The images
+    #[arg(long, value_name = "PATH", default_value = "data")]
+    data: PathBuf,
+    /// Which images
+    #[arg(long, value_name = "WHICH", default_value = "20")]
+    images: Selection,
+    /// L1 budget
+    #[arg(long, default_value_t = 5.0)]
+    delta: f64,
+}
+
+/// An image to attack: its pixels, who wins, who is second.
+struct Problem {
+    image: usize,
+    pixels: Vec<f64>,
+    predicted: Label,
+    runner_up: Label,
+}
+
+impl Problems {
+    fn open(&self) -> Result<(OnnxModel, Vec<Problem>)> {
+        let model = OnnxModel::load(&self.model)?;
+        let source = DataSource { path: self.data.clone(), ..DataSource::default() };
+        let data = Dataset::open(&source, &model.input_dims)?;
+        let problem = |image| -> Result<Problem> {
+            let sample = data.sample(image)?;
+            let standing = verify::classify(&model, &sample)?;
+            let pixels = sample.pixels.iter().copied().map(f64::from).collect();
+            Ok(Problem {
+                image,
+                pixels,
+                predicted: standing.predicted,
+                runner_up: standing.runner_up,
+            })
+        };
+        let problems =
+            self.images.indices(data.len())?.into_iter().map(problem).collect::<Result<_>>()?;
+        Ok((model, problems))
+    }
+
+    fn query<'n>(&self, network: &'n Network, problem: &Problem, target: Label) -> Query<'n> {
+        Query::margin(
+            network,
+            InputSet::l1_ball(&problem.pixels, self.delta),
+            problem.predicted,
+            target,
+        )
+    }
+}
+
+pub fn run(bench: Bench) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match bench {
+        Bench::Region(problems) => region(&mut out, &problems),
+        Bench::Walk(problems) => walks(&mut out, &problems),
+        Bench::Quality { problems, seconds, proof_seconds } => {
+            quality(&mut out, &problems, seconds, proof_seconds)
+        }
+        Bench::Random { widths, seconds, seed } => random(&mut out, &widths, seconds, seed),
+    }
+}
+
+/// Runs `work` and tells how long it took, in seconds.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let clock = Budget::unlimited();
+    let result = work();
+    (result, clock.elapsed().as_secs_f64())
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The region of each image itself.
+fn region(out: &mut impl Write, problems: &Problems) -> Result<()> {
+    let (model, list) = problems.open()?;
+    writeln!(
+        out,
+        "{:>6} {:>12} {:>12} {:>9} {:>9} {:>7}",
+        "image", "lazy", "dense", "lazy ms", "dense ms", "ratio"
+    )?;
+    let (mut lazy_total, mut dense_total, mut worst) = (0.0, 0.0, 0.0_f64);
+    let mut ratios = Vec::new();
+    for problem in &list {
+        let query = problems.query(&model.network, problem, problem.runner_up);
+        let mut trace = Trace::new(&model.network);
+        model.network.forward(&problem.pixels, &mut trace);
+        let pattern = ActivationPattern::at(&trace);
+        let (lazy, lazy_seconds) = timed(|| {
+            RegionLp::new(&query)
+                .solve(&pattern, &problem.pixels, &[], &Budget::unlimited())
+                .map(|o| o.value)
+        });
+        let (dense, dense_seconds) = timed(|| dense_region_value(&query, &pattern));
+        let (lazy, dense) = (lazy?, dense?);
+        let ratio = dense_seconds / lazy_seconds;
+        writeln!(
+            out,
+            "{:>6} {lazy:>12.6} {dense:>12.6} {:>9.2} {:>9.1} {ratio:>7.0}",
+            problem.image,
+            1e3 * lazy_seconds,
+            1e3 * dense_seconds
+        )?;
+        (lazy_total, dense_total) = (lazy_total + lazy_seconds, dense_total + dense_seconds);
+        worst = worst.max((lazy - dense).abs());
+        ratios.push(ratio);
+    }
+    writeln!(
+        out,
+        "{} region LPs: on demand {:.0} x faster in all (median {:.0} x); largest difference of optima {worst:.1e}",
+        list.len(),
+        dense_total / lazy_total,
+        median(&mut ratios)
+    )?;
+    Ok(())
+}
+
+/// Walks from the images, then whole searches by both methods with equal time.
+fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
+    let (model, list) = problems.open()?;
+    let (mut per_region, mut seconds) = (Vec::new(), [Vec::new(), Vec::new()]);
+    let (mut better, mut worse, mut regions, mut lps) = (0, 0, 0, 0);
+    writeln!(
+        out,
+        "{:>6} {:>8} {:>6} {:>10} {:>10} {:>9} {:>10} {:>9}",
+        "image", "regions", "LPs", "ms/region", "rw", "seconds", "paper", "seconds"
+    )?;
+    for problem in &list {
+        let query = problems.query(&model.network, problem, problem.runner_up);
+        let mut trace = Trace::new(&model.network);
+        let start = query.evaluate(problem.pixels.clone(), &mut trace);
+        let mut lp = RegionLp::new(&query);
+        let (_, walked) = timed(|| {
+            walk(&mut lp, start, &mut Default::default(), WayOut::Flip, &Budget::unlimited())
+        });
+        let work = lp.work();
+        per_region.push(1e3 * walked / work.regions as f64);
+        (regions, lps) = (regions + work.regions, lps + work.lps);
+        let go_on = |_: &_| std::ops::ControlFlow::Continue(());
+        let (rw, rw_seconds) = timed(|| {
+            let bounds = bounds::crown(&model.network, &query.set);
+            let options = SearchOptions { patience: 11, ..SearchOptions::default() };
+            search(&query, &bounds, &options, &Budget::unlimited(), go_on)
+        });
+        let (paper, paper_seconds) = timed(|| {
+            let limit = Budget::start(Some(Duration::from_secs_f64(rw_seconds)), None);
+            let bounds = bounds::crown(&model.network, &query.set);
+            let options = SearchOptions {
+                method: Method::Paper,
+                patience: usize::MAX,
+                ..SearchOptions::default()
+            };
+            search(&query, &bounds, &options, &limit, go_on)
+        });
+        let difference = rw.best.margin - paper.best.margin;
+        better += usize::from(difference > 1e-6);
+        worse += usize::from(difference < -1e-6);
+        seconds[0].push(rw_seconds);
+        seconds[1].push(paper_seconds);
+        writeln!(
+            out,
+            "{:>6} {:>8} {:>6} {:>10.2} {:>10.4} {rw_seconds:>9.2} {:>10.4} {paper_seconds:>9.2}",
+            problem.image,
+            work.regions,
+            work.lps,
+            1e3 * walked / work.regions as f64,
+            rw.best.margin,
+            paper.best.margin
+        )?;
+    }
+    let [mut ours, _] = seconds;
+    let mean = ours.iter().sum::<f64>() / ours.len() as f64;
+    writeln!(
+        out,
+        "walks from the images: {regions} regions, {lps} LPs, median {:.2} ms per region",
+        median(&mut per_region)
+    )?;
+    writeln!(
+        out,
+        "searches (relaxation and at least 11 starts): mean {mean:.2} s, median {:.2} s per image on one core",
+        median(&mut ours)
+    )?;
+    writeln!(
+        out,
+        "against the paper's method in the same time: better on {better}, worse on {worse} of {}",
+        list.len()
+    )?;
+    Ok(())
+}
+
+/// Seeded random targets; optima proven by branch and bound from our incumbent.
+fn quality(
+    out: &mut impl Write,
+    problems: &Problems,
+    seconds: f64,
+    proof_seconds: f64,
+) -> Result<()> {
+    let (model, list) = problems.open()?;
+    let network = &model.network;
+    let (mut proven, mut reached) = (0, 0);
+    let (mut searching, mut proving) = (0.0, 0.0);
+    writeln!(
+        out,
+        "{:>6} {:>6} {:>12} {:>12} {:>9}  proof",
+        "image", "target", "search", "MILP", "seconds"
+    )?;
+    for problem in &list {
+        let mut rng = ChaCha8Rng::seed_from_u64(problem.image as u64);
+        let mut target = rng.random_range(0..network.outputs() - 1);
+        target += usize::from(target >= problem.predicted.0);
+        let query = problems.query(network, problem, Label(target));
+        let bounds = bounds::crown(network, &query.set);
+        let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
+        let options = SearchOptions {
+            seed: problem.image as u64,
+            patience: usize::MAX,
+            ..SearchOptions::default()
+        };
+        let go_on = |_: &_| std::ops::ControlFlow::Continue(());
+        let (found, search_seconds) = timed(|| search(&query, &bounds, &options, &budget, go_on));
+        let limits =
+            Limits { time: Some(Duration::from_secs_f64(proof_seconds)), ..Limits::default() };
+        let (answer, proof) =
+            timed(|| Relaxation::for_milp(&query, &bounds).solve_milp(&found.best.point, &limits));
+        (searching, proving) = (searching + search_seconds, proving + proof);
+        let answer = answer?;
+        let mut trace = Trace::new(network);
+        let best = answer.point.map(|point| query.evaluate(point, &mut trace).margin);
+        let missed = best.is_some_and(|best| best > found.best.margin + 1e-4);
+        proven += usize::from(answer.finished);
+        reached += usize::from(answer.finished && !missed);
+        let verdict = match (answer.finished, missed) {
+            (_, true) => "MISSED",
+            (true, false) => "optimal",
+            (false, false) => "not finished",
+        };
+        writeln!(
+            out,
+            "{:>6} {target:>6} {:>12.6} {:>12.6} {proof:>9.1}  {verdict}",
+            problem.image,
+            found.best.margin,
+            best.unwrap_or(f64::NAN)
+        )?;
+        out.flush()?;
+    }
+    writeln!(
+        out,
+        "optimum reached in {reached} of {proven} proven instances ({} asked); {:.2} s per search, {:.1} s per proof",
+        list.len(),
+        searching / list.len() as f64,
+        proving / list.len() as f64
+    )?;
+    Ok(())
+}
+
+/// Uniform weights of the scale that PyTorch's `nn.Linear` starts with; box [0, 1]; one network per thread.
+fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Result<()> {
+    if widths.len() < 3 || widths.contains(&0) {
+        bail!("--widths: needs inputs, at least one hidden width, and outputs");
+    }
+    let threads = rayon::current_num_threads();
+    let finished: Vec<(usize, f64, f64)> = (0..threads as u64)
+        .into_par_iter()
+        .map(|thread| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed + thread);
+            let layers = widths.windows(2).map(|w| {
+                let scale = 1.0 / (w[0] as f64).sqrt();
+                Dense {
+                    weights: faer::Mat::from_fn(w[1], w[0], |_, _| rng.random_range(-scale..scale)),
+                    bias: (0..w[1]).map(|_| rng.random_range(-scale..scale)).collect(),
+                }
+            });
+            let network = Network::new(layers.collect()).context("the random network")?;
+            let n = network.inputs();
+            let mut objective = vec![0.0; network.outputs()];
+            objective[0] = 1.0;
+            let set = InputSet::new_box(&vec![0.0; n], &vec![1.0; n]);
+            let query = Query { network: &network, set, objective };
+            let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
+            let mut lp = RegionLp::new(&query);
+            let mut seen = Default::default();
+            let mut trace = Trace::new(&network);
+            let (mut walks, mut best, mut first) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
+            while !budget.is_spent() {
+                let point: Vec<f64> = (0..n).map(|_| rng.random_range(0.0..1.0)).collect();
+                let start = frank_wolfe(&query, query.evaluate(point, &mut trace), &mut trace);
+                first = f64::max(first, start.margin);
+                let end = walk(&mut lp, start, &mut seen, WayOut::Flip, &budget);
+                if budget.is_spent() {
+                    break;
+                }
+                walks += 1;
+                best = f64::max(best, end.end.margin);
+            }
+            Ok((walks, best, first))
+        })
+        .collect::<Result<_>>()?;
+    for (thread, (walks, best, first)) in finished.iter().enumerate() {
+        writeln!(
+            out,
+            "network {thread}: {walks} local searches, best {best:.4} (before walking {first:.4})"
+        )?;
+    }
+    let total: usize = finished.iter().map(|(walks, ..)| walks).sum();
+    let per_hour = total as f64 * 3600.0 / seconds;
+    writeln!(
+        out,
+        "{total} local searches in {seconds} s on {threads} threads: {per_hour:.0} per hour"
+    )?;
+    Ok(())
+}

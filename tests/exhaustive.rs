@@ -1,0 +1,617 @@
+//! Networks so small that every activation pattern can be tried: what is best is known, and everything else is
+//! compared with it.
+//!
+//! The oracle shares nothing with the code under test but the LP solver: it has its own forward pass, writes every
+//! region as one whole LP with all sign rows, and the L1 ball with its auxiliary variables.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::LazyLock;
+
+use faer::{Mat, mat};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use rw_adv::bounds::{NeuronBounds, crown, interval_arithmetic, upper_bound};
+use rw_adv::budget::Budget;
+use rw_adv::encode::{RegionLp, Relaxation};
+use rw_adv::input::{InputSet, Norm};
+use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
+use rw_adv::network::{ActivationPattern, Dense, Label, Network, NeuronId, Trace};
+use rw_adv::query::{Candidate, Query};
+use rw_adv::search::{Found, Method, SearchOptions, frank_wolfe, search};
+use rw_adv::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
+use rw_adv::walk::{StopReason, WayOut, walk};
+
+/// How far two numbers may differ that are equal but for the solver's tolerances (1e-7).
+const SAME: f64 = 1e-6;
+
+/// Two to four pixels, one or two layers of two to four neurons.
+const TINY_CASES: u64 = 4000;
+/// So many pixels that the LPs make their columns on demand; few neurons.
+const WIDE_CASES: u64 = 100;
+
+/// A problem in plain numbers, and the same one in the types of the crate.
+struct Problem {
+    seed: u64,
+    /// `layers[l][i]`: the weights of a neuron and its bias.
+    layers: Vec<Vec<(Vec<f64>, f64)>>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    /// Centre and radius of an L1 ball.
+    ball: Option<(Vec<f64>, f64)>,
+    objective: Vec<f64>,
+    network: Network,
+    set: InputSet,
+}
+
+/// The on and off of every hidden neuron.
+type States = Vec<Vec<bool>>;
+
+/// The best point of all regions, or of one.
+#[derive(Clone, Debug)]
+struct Best {
+    value: f64,
+    point: Vec<f64>,
+    states: States,
+}
+
+struct Solved {
+    problem: Problem,
+    best: Best,
+}
+
+static TINY: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..TINY_CASES, Problem::tiny));
+static WIDE: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..WIDE_CASES, Problem::wide));
+
+fn solved(seeds: std::ops::Range<u64>, make: fn(u64) -> Problem) -> Vec<Solved> {
+    let solve = |seed| {
+        let problem = make(seed);
+        let best = problem.best();
+        Solved { problem, best }
+    };
+    seeds.into_par_iter().map(solve).collect()
+}
+
+/// Every case; `act` gets one of its own query and neuron bounds.
+fn for_each(act: impl Fn(&Solved, &Query, &NeuronBounds) + Sync) {
+    let (tiny, wide): (&[Solved], &[Solved]) = (&TINY, &WIDE);
+    tiny.par_iter().chain(wide).for_each(|case| {
+        let query = case.problem.query();
+        let bounds = crown(query.network, &query.set);
+        act(case, &query, &bounds);
+    });
+}
+
+impl Problem {
+    fn tiny(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut widths = vec![rng.random_range(2..=4)];
+        for _ in 0..rng.random_range(1..=2) {
+            widths.push(rng.random_range(2..=4));
+        }
+        widths.push(rng.random_range(2..=3));
+        Self::new(seed, &widths, rng)
+    }
+
+    fn wide(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xffff_0000);
+        let widths =
+            [rng.random_range(60..=120), rng.random_range(2..=3), rng.random_range(2..=3), 3];
+        Self::new(seed, &widths, rng)
+    }
+
+    fn new(seed: u64, widths: &[usize], mut rng: ChaCha8Rng) -> Self {
+        // Every third network has weights, biases and centres of few values, zero often: ties, neurons that are always 0,
+        // equal neurons, flat pieces.
+        let coarse = seed % 3 == 2;
+        let weight = |rng: &mut ChaCha8Rng| {
+            if coarse {
+                [-1.0, 0.0, 0.0, 1.0][rng.random_range(0..4)]
+            } else {
+                rng.random_range(-1.0..1.0)
+            }
+        };
+        let bias = |rng: &mut ChaCha8Rng| {
+            if coarse {
+                [-0.5, 0.0, 0.0, 0.5][rng.random_range(0..4)]
+            } else {
+                rng.random_range(-0.5..0.5)
+            }
+        };
+        let layers: Vec<Vec<(Vec<f64>, f64)>> = widths
+            .windows(2)
+            .map(|w| {
+                let neuron =
+                    |rng: &mut ChaCha8Rng| ((0..w[0]).map(|_| weight(rng)).collect(), bias(rng));
+                (0..w[1]).map(|_| neuron(&mut rng)).collect()
+            })
+            .collect();
+        let inputs = widths[0];
+        let centre: Vec<f64> = (0..inputs)
+            .map(|_| match rng.random_range(0..4) {
+                0 => 0.0,
+                1 => 1.0,
+                2 => 0.5,
+                _ if coarse => 0.5,
+                _ => rng.random_range(0.0..1.0),
+            })
+            .collect();
+        let delta = if coarse {
+            0.25 * f64::from(rng.random_range(1..9u8))
+        } else {
+            rng.random_range(0.05..2.5)
+        };
+        let (lower, upper, ball, set);
+        match seed / 3 % 4 {
+            0 | 1 => {
+                (lower, upper) = (vec![0.0; inputs], vec![1.0; inputs]);
+                set = InputSet::l1_ball(&centre, delta);
+                ball = Some((centre, delta));
+            }
+            2 => {
+                let radius = delta / 4.0;
+                lower = centre.iter().map(|x| (x - radius).max(0.0)).collect();
+                upper = centre.iter().map(|x| (x + radius).min(1.0)).collect();
+                set = InputSet::linf_ball(&centre, radius);
+                ball = None;
+            }
+            _ => {
+                // Some sides are a single value.
+                lower = centre.iter().map(|x| x - 1.0).collect();
+                upper = lower.iter().map(|l| l + [0.0, 1.0, 2.0][rng.random_range(0..3)]).collect();
+                set = InputSet::new_box(&lower, &upper);
+                ball = None;
+            }
+        }
+        let outputs = widths[widths.len() - 1];
+        let mut objective = vec![0.0; outputs];
+        if seed / 12 % 2 == 0 {
+            objective[0] = -1.0;
+            objective[outputs - 1] = 1.0;
+        } else {
+            objective.fill_with(|| rng.random_range(-1.0..1.0));
+        }
+        let dense = |neurons: &Vec<(Vec<f64>, f64)>| Dense {
+            weights: Mat::from_fn(neurons.len(), neurons[0].0.len(), |i, j| neurons[i].0[j]),
+            bias: neurons.iter().map(|(_, bias)| *bias).collect(),
+        };
+        let network = Network::new(layers.iter().map(dense).collect()).expect("widths chain");
+        Self { seed, layers, lower, upper, ball, objective, network, set }
+    }
+
+    fn query(&self) -> Query<'_> {
+        Query { network: &self.network, set: self.set.clone(), objective: self.objective.clone() }
+    }
+
+    fn hidden(&self) -> &[Vec<(Vec<f64>, f64)>] {
+        &self.layers[..self.layers.len() - 1]
+    }
+
+    /// The objective at `x`, by the textbook loop.
+    fn value(&self, x: &[f64]) -> f64 {
+        let mut h = x.to_vec();
+        for (l, layer) in self.layers.iter().enumerate() {
+            let last = l + 1 == self.layers.len();
+            h = layer
+                .iter()
+                .map(|(weights, bias)| bias + dot(weights, &h))
+                .map(|g| if last { g } else { g.max(0.0) })
+                .collect();
+        }
+        dot(&self.objective, &h)
+    }
+
+    /// The best point over all patterns.
+    fn best(&self) -> Best {
+        let neurons: usize = self.hidden().iter().map(Vec::len).sum();
+        let mut lp = LpModel::new();
+        let regions = (0..1u32 << neurons).filter_map(|bits| {
+            let mut place = 0..;
+            let mut on = |_: &_| place.next().is_some_and(|k: u32| bits >> k & 1 == 1);
+            let states = self.hidden().iter().map(|l| l.iter().map(&mut on).collect()).collect();
+            self.region(&mut lp, states)
+        });
+        regions
+            .max_by(|a, b| a.value.total_cmp(&b.value))
+            .expect("every point of the set has a pattern")
+    }
+
+    /// The best point of one closed region, `None` if it is empty: one LP with everything in it.
+    fn region(&self, lp: &mut LpModel, states: States) -> Option<Best> {
+        // The rows of the layer at hand as affine functions of x.
+        let inputs = self.lower.len();
+        let unit = |i: usize| (0..inputs).map(|j| f64::from(u8::from(i == j))).collect();
+        let mut below: Vec<(Vec<f64>, f64)> = (0..inputs).map(|i| (unit(i), 0.0)).collect();
+        let mut signs: Vec<(Vec<f64>, f64, bool)> = Vec::new();
+        for (l, layer) in self.layers.iter().enumerate() {
+            let mut rows: Vec<(Vec<f64>, f64)> =
+                layer.iter().map(|(w, b)| combined(w, *b, &below, inputs)).collect();
+            if let Some(of_layer) = states.get(l) {
+                for (row, &on) in rows.iter_mut().zip(of_layer) {
+                    signs.push((row.0.clone(), row.1, on));
+                    if !on {
+                        *row = (vec![0.0; inputs], 0.0);
+                    }
+                }
+            }
+            below = rows;
+        }
+        let (costs, constant) = combined(&self.objective, 0.0, &below, inputs);
+
+        lp.clear();
+        let x: Vec<Col> =
+            (0..inputs).map(|i| lp.add_col(costs[i], self.lower[i], self.upper[i], &[])).collect();
+        if let Some((centre, radius)) = &self.ball {
+            let mut spent = Vec::new();
+            for (&x, &c) in x.iter().zip(centre) {
+                let p = lp.add_col(0.0, 0.0, f64::INFINITY, &[]);
+                let q = lp.add_col(0.0, 0.0, f64::INFINITY, &[]);
+                lp.add_row(c, c, &[(x, 1.0), (p, -1.0), (q, 1.0)]);
+                spent.extend([(p, 1.0), (q, 1.0)]);
+            }
+            lp.add_row(f64::NEG_INFINITY, *radius, &spent);
+        }
+        for (row, constant, on) in signs {
+            let entries: Vec<(Col, f64)> = x.iter().copied().zip(row).collect();
+            let (low, high) =
+                if on { (-constant, f64::INFINITY) } else { (f64::NEG_INFINITY, -constant) };
+            lp.add_row(low, high, &entries);
+        }
+        match lp.solve(&Limits::default(), Simplex::Choose).expect("a linear program") {
+            LpOutcome::Optimal(solution) => {
+                let point = solution.cols[..inputs].to_vec();
+                Some(Best { value: constant + solution.objective, point, states })
+            }
+            LpOutcome::Infeasible => None,
+            other => panic!("seed {}: {other:?}", self.seed),
+        }
+    }
+
+    fn states_at(&self, x: &[f64]) -> States {
+        let mut h = x.to_vec();
+        let states = self.hidden().iter().map(|layer| {
+            let g: Vec<f64> = layer.iter().map(|(w, bias)| bias + dot(w, &h)).collect();
+            h = g.iter().map(|g| g.max(0.0)).collect();
+            g.iter().map(|&g| g > 0.0).collect()
+        });
+        states.collect()
+    }
+
+    fn pattern(&self, states: &States) -> ActivationPattern {
+        let mut pattern = ActivationPattern::at(&Trace::new(&self.network));
+        for (layer, of_layer) in states.iter().enumerate() {
+            for (index, &on) in of_layer.iter().enumerate() {
+                pattern.set(NeuronId { layer, index }, on);
+            }
+        }
+        pattern
+    }
+
+    /// Points of the set: the centre, vertices, and points in between.
+    fn samples(&self, count: usize) -> Vec<Vec<f64>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(!self.seed);
+        let centre = self.set.centre().to_vec();
+        let random = (1..count).map(|k| {
+            let mut direction = || centre.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
+            let (a, b): (Vec<f64>, Vec<f64>) = (direction(), direction());
+            let (a, b) = (self.set.maximise(&a).point, self.set.maximise(&b).point);
+            let share = if k % 3 == 0 { 0.0 } else { rng.random_range(0.0..1.0) };
+            a.iter().zip(&b).map(|(a, b)| a + share * (b - a)).collect()
+        });
+        std::iter::once(centre.clone()).chain(random.collect::<Vec<_>>()).collect()
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// `weights · rows + bias` as one affine function.
+fn combined(
+    weights: &[f64],
+    bias: f64,
+    rows: &[(Vec<f64>, f64)],
+    inputs: usize,
+) -> (Vec<f64>, f64) {
+    let slope = |i: usize| weights.iter().zip(rows).map(|(w, row)| w * row.0[i]).sum();
+    let constant: f64 = weights.iter().zip(rows).map(|(w, row)| w * row.1).sum();
+    ((0..inputs).map(slope).collect(), bias + constant)
+}
+
+fn start_at(query: &Query, point: &[f64]) -> Candidate {
+    query.evaluate(point.to_vec(), &mut Trace::new(query.network))
+}
+
+fn searched(query: &Query, options: &SearchOptions) -> Found {
+    let bounds = crown(query.network, &query.set);
+    search(query, &bounds, options, &Budget::unlimited(), |_| ControlFlow::Continue(()))
+}
+
+/// The oracle against itself: its LP's value is what the network gives at its point, and that point is in the set.
+#[test]
+fn the_oracle_agrees_with_the_textbook_forward_pass() {
+    for_each(|Solved { problem, best }, query, _| {
+        let seed = problem.seed;
+        assert!((problem.value(&best.point) - best.value).abs() < SAME, "seed {seed}");
+        assert!(problem.set.contains(&best.point, SAME), "seed {seed}");
+        let ours = start_at(query, &best.point).margin;
+        assert!((ours - best.value).abs() < SAME, "seed {seed}");
+    });
+}
+
+#[test]
+fn no_sampled_point_is_better_than_the_optimum() {
+    for_each(|Solved { problem, best }, query, _| {
+        for x in problem.samples(30) {
+            let value = start_at(query, &x).margin;
+            assert!((value - problem.value(&x)).abs() < 1e-9, "seed {}", problem.seed);
+            assert!(value <= best.value + SAME, "seed {}: {value} {best:?}", problem.seed);
+        }
+    });
+}
+
+/// start ≤ walk ≤ exact ≤ relaxation ≤ CROWN.
+#[test]
+fn walks_end_between_their_start_and_the_optimum() {
+    for_each(|Solved { problem, best }, query, _| {
+        let seed = problem.seed;
+        let mut region = RegionLp::new(query);
+        let mut trace = Trace::new(query.network);
+        for x in problem.samples(3) {
+            let start = start_at(query, &x);
+            let climbed = frank_wolfe(query, start.clone(), &mut trace);
+            assert!(climbed.margin >= start.margin, "seed {seed}");
+            for from in [start, climbed] {
+                for way_out in [WayOut::Flip, WayOut::Epsilon] {
+                    let mut seen = HashSet::new();
+                    let walked =
+                        walk(&mut region, from.clone(), &mut seen, way_out, &Budget::unlimited());
+                    let end = &walked.end;
+                    assert_ne!(walked.stop, StopReason::Trouble, "seed {seed} {way_out:?}");
+                    assert_ne!(walked.stop, StopReason::Budget, "seed {seed} {way_out:?}");
+                    assert!(end.margin >= from.margin, "seed {seed} {way_out:?}");
+                    assert!(end.margin <= best.value + SAME, "seed {seed} {way_out:?}");
+                    assert!(problem.set.contains(&end.point, 1e-9), "seed {seed} {way_out:?}");
+                    let claimed = problem.value(&end.point);
+                    assert!((claimed - end.margin).abs() < 1e-9, "seed {seed} {way_out:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn the_optimum_is_below_the_relaxation_and_that_below_crown() {
+    for_each(|Solved { problem, best }, query, bounds| {
+        let seed = problem.seed;
+        let relaxed = Relaxation::new(query, bounds).solve(&Budget::unlimited());
+        let relaxed = relaxed.expect("solved").expect("the set is not empty");
+        let backward = upper_bound(query.network, &query.set, bounds, &query.objective);
+        let claimed = relaxed.claimed_bound;
+        assert!(best.value <= claimed + SAME, "seed {seed}: {} {claimed}", best.value);
+        assert!(claimed <= backward + SAME, "seed {seed}: {claimed} {backward}");
+        assert!(problem.set.contains(&relaxed.point, 1e-9), "seed {seed}");
+        assert!(relaxed.z.iter().all(|z| (0.0..=1.0).contains(z)), "seed {seed}");
+    });
+}
+
+/// With interval arithmetic's neuron bounds the relaxation is looser, but still within the interval of the objective.
+#[test]
+fn the_relaxation_is_below_the_interval_of_the_objective() {
+    for_each(|Solved { problem, best }, query, _| {
+        let seed = problem.seed;
+        let bounds = interval_arithmetic(query.network, &query.set);
+        let last = bounds.layer(bounds.hidden() - 1);
+        let output = &problem.layers[problem.layers.len() - 1];
+        let limit: f64 = dot(&problem.objective, &output.iter().map(|o| o.1).collect::<Vec<_>>())
+            + last
+                .iter()
+                .enumerate()
+                .map(|(j, g)| {
+                    let w: f64 =
+                        problem.objective.iter().zip(output).map(|(o, y)| o * y.0[j]).sum();
+                    (w * g.lower.max(0.0)).max(w * g.upper.max(0.0))
+                })
+                .sum::<f64>();
+        let relaxed = Relaxation::new(query, &bounds).solve(&Budget::unlimited());
+        let claimed = relaxed.expect("solved").expect("the set is not empty").claimed_bound;
+        assert!(best.value <= limit + SAME, "seed {seed}: {} {limit}", best.value);
+        assert!(best.value <= claimed + SAME, "seed {seed}: {} {claimed}", best.value);
+        assert!(claimed <= limit + SAME, "seed {seed}: {claimed} {limit}");
+    });
+}
+
+/// The LP with rows and columns on demand finds what the whole LP of the same region finds, and the network agrees.
+#[test]
+fn a_region_lp_is_the_whole_lp_of_its_region() {
+    for_each(|Solved { problem, best }, query, _| {
+        let seed = problem.seed;
+        let mut whole = LpModel::new();
+        let mut region = RegionLp::new(query);
+        let sampled = problem.samples(6).into_iter().map(|x| (problem.states_at(&x), x));
+        let optimal = (best.states.clone(), best.point.clone());
+        for (states, x) in sampled.chain([optimal]) {
+            let pattern = problem.pattern(&states);
+            let small = region.solve(&pattern, &x, &[], &Budget::unlimited());
+            let small = small.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            let whole = problem.region(&mut whole, states).expect("x is in the region");
+            assert!((small.value - whole.value).abs() < SAME, "seed {seed}: {small:?} {whole:?}");
+            let network = problem.value(&small.point);
+            assert!((small.value - network).abs() < SAME, "seed {seed}: {small:?} {network}");
+            assert!(problem.set.contains(&small.point, 1e-9), "seed {seed}");
+        }
+    });
+}
+
+#[test]
+fn a_relaxation_fixed_to_the_best_pattern_still_holds_the_optimum() {
+    for_each(|Solved { problem, best }, query, bounds| {
+        let seed = problem.seed;
+        let mut relaxation = Relaxation::new(query, bounds);
+        let neurons: Vec<NeuronId> = relaxation.neurons().collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut solve = |relaxation: &mut Relaxation| {
+            let solved = relaxation.solve(&Budget::unlimited()).expect("solved");
+            solved.unwrap_or_else(|| panic!("seed {seed}: infeasible")).claimed_bound
+        };
+        let root = solve(&mut relaxation);
+        let mut before = root;
+        let mut order: Vec<usize> = (0..neurons.len()).collect();
+        order.sort_by_key(|_| rng.random_range(0..u64::MAX));
+        for place in order {
+            let NeuronId { layer, index } = neurons[place];
+            relaxation.fix(place, Some(best.states[layer][index]));
+            let claimed = solve(&mut relaxation);
+            assert!(claimed >= best.value - SAME, "seed {seed}: {claimed} {best:?}");
+            assert!(claimed <= before + SAME, "seed {seed}: {claimed} {before}");
+            before = claimed;
+        }
+        // Nothing is left to relax.
+        assert!((before - best.value).abs() < SAME, "seed {seed}: {before} {best:?}");
+        for place in 0..neurons.len() {
+            relaxation.fix(place, None);
+        }
+        let again = solve(&mut relaxation);
+        assert!((again - root).abs() < SAME, "seed {seed}: {again} {root}");
+    });
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "the share is worth knowing: cargo test -- --nocapture")]
+fn searches_never_exceed_the_optimum_and_the_default_one_reaches_it() {
+    let paper = SearchOptions { method: Method::Paper, ..SearchOptions::default() };
+    let epsilon = SearchOptions { way_out: WayOut::Epsilon, ..SearchOptions::default() };
+    let all = [("default", SearchOptions::default()), ("epsilon", epsilon), ("paper", paper)];
+    for (name, options) in all {
+        for (size, cases) in [("tiny", &TINY), ("wide", &WIDE)] {
+            let missed = |Solved { problem, best }: &Solved| {
+                let found = searched(&problem.query(), &options).best;
+                let seed = problem.seed;
+                assert!(found.margin <= best.value + SAME, "{name}, {size} seed {seed}");
+                assert!(problem.set.contains(&found.point, 1e-9), "{name}, {size} seed {seed}");
+                let at_point = problem.value(&found.point);
+                assert!((at_point - found.margin).abs() < 1e-9, "{name}, {size} seed {seed}");
+                (found.margin < best.value - SAME).then_some((seed, found.margin, best.value))
+            };
+            let missed: Vec<_> = cases.par_iter().filter_map(missed).collect();
+            let share = 1.0 - missed.len() as f64 / cases.len() as f64;
+            eprintln!("{name}: {:.2} % of {} {size} optima reached", 100.0 * share, cases.len());
+            if name == "default" {
+                eprintln!("missed (seed, found, best): {missed:?}");
+                assert!(share >= 0.99, "{share}");
+            }
+        }
+    }
+}
+
+/// A file that computes what the network does.
+struct Agrees<'n>(&'n Network);
+
+impl Replay for Agrees<'_> {
+    fn logits(&self, x: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
+        let x: Vec<f64> = x.iter().copied().map(f64::from).collect();
+        Ok(self.0.logits(&x).into_iter().map(|y| y as f32).collect())
+    }
+}
+
+/// Searches and judges as a run does; label 0 is predicted, label 1 is the target.
+fn judged(network: &Network, original: &[f32], norm: Norm, delta: f64) -> (f64, Judged) {
+    let centre: Vec<f64> = original.iter().copied().map(f64::from).collect();
+    let set = match norm {
+        Norm::L1 => InputSet::l1_ball(&centre, delta),
+        Norm::Linf => InputSet::linf_ball(&centre, delta),
+    };
+    let query = Query::margin(network, set, Label(0), Label(1));
+    let found = searched(&query, &SearchOptions::default()).best;
+    let case = Case { original, norm, delta, predicted: Label(0), target: Label(1) };
+    let judged = Judge::new(network, &Agrees(network)).judge(&case, &found.point);
+    (found.margin, judged.expect("a sound case"))
+}
+
+/// `y_1 = relu(x_0 − x_1)` against `y_0 = 0.75`, at a point where the ReLU's input is exactly 0.
+fn ramp() -> Network {
+    let hidden = Dense { weights: mat![[1.0, -1.0]], bias: vec![0.0] };
+    let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.75, 0.0] };
+    Network::new(vec![hidden, output]).expect("shapes fit")
+}
+
+#[test]
+fn just_under_the_threshold_nothing_is_found_and_just_over_it_is() {
+    let network = ramp();
+    // Up and down together: an L1 budget is gained once, an L∞ radius twice.
+    for (norm, threshold) in [(Norm::L1, 0.75), (Norm::Linf, 0.375)] {
+        let slope = 0.75 / threshold;
+        for (step, fools) in
+            [(-1e-3, false), (-1e-6, false), (0.0, false), (1e-5, true), (1e-3, true)]
+        {
+            let (margin, judged) = judged(&network, &[0.5, 0.5], norm, threshold + step);
+            assert!((margin - slope * step).abs() < 1e-9, "{norm} {step}: {margin}");
+            assert_eq!(judged.witness().is_some(), fools, "{norm} {step}");
+            let distance = judged.point().distance();
+            assert!(distance < threshold + step, "{norm} {step}: {distance}");
+        }
+    }
+    // The box [0.5, 0.5 + r]².
+    for step in [-1e-3, -1e-9, 1e-9, 1e-3] {
+        let side = 0.5 + 0.75 + step;
+        let set = InputSet::new_box(&[0.5, 0.5], &[side, side]);
+        let query = Query::margin(&network, set, Label(0), Label(1));
+        let margin = searched(&query, &SearchOptions::default()).best.margin;
+        assert!((margin - step).abs() < 1e-12, "{step}: {margin}");
+    }
+}
+
+/// Two hats on a line, a low one near by and a high one far away, in between a plateau:
+/// heights 0.1 at x = 0.3 and 0.3 at x = 0.9, both 0.1 and 0.3 wide at the foot on either side; x̂ = 0.5.
+#[test]
+fn a_nearer_lower_hill_does_not_hide_the_higher_one() {
+    let weights = Mat::from_fn(6, 1, |_, _| 1.0);
+    let hidden = Dense { weights, bias: vec![-0.2, -0.3, -0.4, -0.6, -0.9, -1.2] };
+    let heights = mat![[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, -2.0, 1.0, 1.0, -2.0, 1.0]];
+    // The far hill is higher than 0.2 from x = 0.8 on.
+    let output = Dense { weights: heights, bias: vec![0.2, 0.0] };
+    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    for norm in [Norm::L1, Norm::Linf] {
+        for (delta, best) in
+            [(0.05, -0.2), (0.2, -0.1), (0.299, -1e-3), (0.301, 1e-3), (0.4, 0.1), (0.5, 0.1)]
+        {
+            let (margin, judged) = judged(&network, &[0.5], norm, delta);
+            assert!((margin - best).abs() < 1e-9, "{norm} {delta}: {margin}");
+            assert_eq!(judged.witness().is_some(), best > 0.0, "{norm} {delta}");
+        }
+    }
+}
+
+/// `y_1 = relu(1 − relu(x_0) − relu(x_1))` against 0.4: two layers, the way leads down both pixels.
+#[test]
+fn a_threshold_behind_two_layers_is_found_from_both_sides() {
+    let first = Dense { weights: mat![[1.0, 0.0], [0.0, 1.0]], bias: vec![0.0, 0.0] };
+    let second = Dense { weights: mat![[-1.0, -1.0]], bias: vec![1.0] };
+    let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.4, 0.0] };
+    let network = Network::new(vec![first, second, output]).expect("shapes fit");
+    // At (0.75, 0.5) the sum is 1.25; it must fall below 0.6. At first nothing happens: the second layer is off.
+    for (norm, threshold) in [(Norm::L1, 0.65), (Norm::Linf, 0.325)] {
+        for step in [-1e-3, -1e-5, 1e-5, 1e-3] {
+            let (margin, judged) = judged(&network, &[0.75, 0.5], norm, threshold + step);
+            let best = 0.65 / threshold * step;
+            assert!((margin - best).abs() < 1e-9, "{norm} {step}: {margin}");
+            assert_eq!(judged.witness().is_some(), step > 0.0, "{norm} {step}");
+        }
+    }
+}
+
+/// All weights zero: every neuron is at a tie everywhere, no direction is better than another.
+#[test]
+fn a_network_of_zeros_has_a_flat_answer() {
+    let zeros = |outputs: usize, inputs: usize| Dense {
+        weights: Mat::zeros(outputs, inputs),
+        bias: vec![0.0; outputs],
+    };
+    let network = Network::new(vec![zeros(3, 2), zeros(2, 3), zeros(2, 2)]).expect("shapes fit");
+    for norm in [Norm::L1, Norm::Linf] {
+        let (margin, judged) = judged(&network, &[0.5, 0.0], norm, 0.5);
+        assert_eq!(margin, 0.0);
+        assert!(judged.witness().is_none());
+    }
+}

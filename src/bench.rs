@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rw_adv::bounds;
 use rw_adv::budget::Budget;
-use rw_adv::encode::{RegionLp, Relaxation, dense_region_value};
+use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
 use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
 use rw_adv::lp::Limits;
 use rw_adv::network::{ActivationPattern, Dense, Label, Network, Trace};
@@ -319,7 +319,7 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
         bail!("--widths: needs inputs, at least one hidden width, and outputs");
     }
     let threads = rayon::current_num_threads();
-    let finished: Vec<(usize, f64, f64)> = (0..threads as u64)
+    let finished: Vec<(usize, f64, f64, Work)> = (0..threads as u64)
         .into_par_iter()
         .map(|thread| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed + thread);
@@ -352,13 +352,14 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
                 walks += 1;
                 best = f64::max(best, end.end.margin);
             }
-            Ok((walks, best, first))
+            Ok((walks, best, first, lp.work()))
         })
         .collect::<Result<_>>()?;
-    for (thread, (walks, best, first)) in finished.iter().enumerate() {
+    for (thread, (walks, best, first, work)) in finished.iter().enumerate() {
         writeln!(
             out,
-            "network {thread}: {walks} local searches, best {best:.4} (before walking {first:.4})"
+            "network {thread}: {walks} local searches, best {best:.4} (before walking {first:.4}); {} regions, {} LPs, {} rows, {} iterations",
+            work.regions, work.lps, work.rows, work.iterations
         )?;
     }
     let total: usize = finished.iter().map(|(walks, ..)| walks).sum();

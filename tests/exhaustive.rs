@@ -166,7 +166,7 @@ impl Problem {
         }
         let outputs = widths[widths.len() - 1];
         let mut objective = vec![0.0; outputs];
-        if seed / 12 % 2 == 0 {
+        if (seed / 12).is_multiple_of(2) {
             objective[0] = -1.0;
             objective[outputs - 1] = 1.0;
         } else {
@@ -451,7 +451,7 @@ fn a_relaxation_fixed_to_the_best_pattern_still_holds_the_optimum() {
         let mut relaxation = Relaxation::new(query, bounds);
         let neurons: Vec<NeuronId> = relaxation.neurons().collect();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut solve = |relaxation: &mut Relaxation| {
+        let solve = |relaxation: &mut Relaxation| {
             let solved = relaxation.solve(&Budget::unlimited()).expect("solved");
             solved.unwrap_or_else(|| panic!("seed {seed}: infeasible")).claimed_bound
         };
@@ -494,9 +494,11 @@ fn searches_never_exceed_the_optimum_and_the_default_one_reaches_it() {
                 assert!((at_point - found.margin).abs() < 1e-9, "{name}, {size} seed {seed}");
                 (found.margin < best.value - SAME).then_some((seed, found.margin, best.value))
             };
-            let missed: Vec<_> = cases.par_iter().filter_map(missed).collect();
-            let share = 1.0 - missed.len() as f64 / cases.len() as f64;
-            eprintln!("{name}: {:.2} % of {} {size} optima reached", 100.0 * share, cases.len());
+            // The other ways are held to the sandwich only: fewer cases will do.
+            let tried = if name == "default" { &cases[..] } else { &cases[..cases.len() / 4] };
+            let missed: Vec<_> = tried.par_iter().filter_map(missed).collect();
+            let share = 1.0 - missed.len() as f64 / tried.len() as f64;
+            eprintln!("{name}: {:.2} % of {} {size} optima reached", 100.0 * share, tried.len());
             if name == "default" {
                 eprintln!("missed (seed, found, best): {missed:?}");
                 assert!(share >= 0.99, "{share}");

@@ -224,24 +224,23 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         self.is_column.fill(false);
         let centre = self.query.set.centre();
         let worth = |m: &Move| m.sign * gradient[m.pixel];
-        let mut promising: Vec<usize> =
-            (0..self.moves.len()).filter(|&k| worth(&self.moves[k]) > 0.0).collect();
-        let better = |a: &usize, b: &usize| {
-            worth(&self.moves[*b]).total_cmp(&worth(&self.moves[*a])).then(a.cmp(b))
-        };
-        if promising.len() > FIRST_MOVES {
-            promising.select_nth_unstable_by(FIRST_MOVES, better);
-            promising.truncate(FIRST_MOVES);
-        }
-        promising.sort_unstable_by(better);
-        let made = |m: &Move| m.sign * (start[m.pixel] - centre[m.pixel]) > 0.0;
-        let used = (0..self.moves.len()).filter(|&k| made(&self.moves[k]));
-        let mut first = promising;
-        for k in used {
-            if !first.contains(&k) {
-                first.push(k);
+        let mut promising: Vec<usize> = (0..self.moves.len()).collect();
+        // Without a budget every pixel goes to one of its ends: there is nothing to choose.
+        if self.query.set.budget().is_some() {
+            promising.retain(|&k| worth(&self.moves[k]) > 0.0);
+            let better = |a: &usize, b: &usize| {
+                worth(&self.moves[*b]).total_cmp(&worth(&self.moves[*a])).then(a.cmp(b))
+            };
+            if promising.len() > FIRST_MOVES {
+                promising.select_nth_unstable_by(FIRST_MOVES, better);
+                promising.truncate(FIRST_MOVES);
             }
+            promising.sort_unstable_by(better);
         }
+        let made = |m: &Move| m.sign * (start[m.pixel] - centre[m.pixel]) > 0.0;
+        let mut first = promising;
+        first.iter().for_each(|&k| self.is_column[k] = true);
+        first.extend((0..self.moves.len()).filter(|&k| !self.is_column[k] && made(&self.moves[k])));
         if let Some(budget) = self.query.set.budget() {
             self.lp.add_row(f64::NEG_INFINITY, budget, &[]);
         }

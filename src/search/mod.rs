@@ -37,7 +37,7 @@ pub enum Method {
 pub struct SearchOptions {
     /// Seed of the starts. Default 0.
     pub seed: u64,
-    /// Starts in a row without gain before the search ends. Default 30.
+    /// Starts in a row without gain before the search ends. Default 50.
     pub patience: usize,
     /// How walks leave a region. Default: flip.
     pub way_out: WayOut,
@@ -47,7 +47,7 @@ pub struct SearchOptions {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { seed: 0, patience: 30, way_out: WayOut::default(), method: Method::default() }
+        Self { seed: 0, patience: 50, way_out: WayOut::default(), method: Method::default() }
     }
 }
 

@@ -61,7 +61,8 @@ impl<'q, 'n> RelaxedStarts<'q, 'n> {
                 self.next_layer();
                 let Some(current) = &self.current else { return self.next(rng, budget) };
                 weights = self.weights(&pattern, &current.z);
-                if self.neurons.is_empty() {
+                // Back at the root: x̃ once more, so that a round in which no fixing was feasible has an end.
+                if self.layer == 0 {
                     return Ok(current.point.clone());
                 }
                 continue;

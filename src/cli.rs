@@ -19,6 +19,7 @@ use rw_adv::report::{self, Progress, Record, ResultDirectory, Settings, Summary,
 use rw_adv::search::{Method, SearchOptions};
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{self, Attack};
+use rw_adv::walk::WayOut;
 
 use crate::bench::{self, Bench};
 
@@ -92,6 +93,9 @@ struct AttackArgs {
     /// Algorithm: our own, or Algorithms 1 and 2 of the paper
     #[arg(long, value_enum, default_value_t = MethodArg::Rw)]
     method: MethodArg,
+    /// How walks leave a region: flip the neurons that hold the optimum back, or overshoot by the paper's epsilon
+    #[arg(long, value_enum, default_value_t = WayOutArg::Flip)]
+    way_out: WayOutArg,
     /// End a search after so many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience)]
     patience: usize,
@@ -131,6 +135,12 @@ impl MethodArg {
             Self::Paper => "paper",
         }
     }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WayOutArg {
+    Flip,
+    Epsilon,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -205,12 +215,11 @@ impl Job {
             MethodArg::Rw => Method::Rw,
             MethodArg::Paper => Method::Paper,
         };
-        let search = SearchOptions {
-            seed: args.seed,
-            patience: args.patience,
-            method,
-            ..SearchOptions::default()
+        let way_out = match args.way_out {
+            WayOutArg::Flip => WayOut::Flip,
+            WayOutArg::Epsilon => WayOut::Epsilon,
         };
+        let search = SearchOptions { seed: args.seed, patience: args.patience, method, way_out };
         let attack = Attack { delta, norm: args.norm, search, first: args.first };
         let settings = Settings {
             model: model_path.display().to_string(),

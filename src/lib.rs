@@ -12,9 +12,16 @@
 //! - [`onnx`]: a file becomes a [`network::Network`], checked against tract's own run of the file
 //! - [`network`]: the function under attack: forward pass, activation pattern, gradient
 //! - [`input`]: images from MNIST directories, IDX, PNG and npy files
-//! - [`lp`]: linear programs (HiGHS)
-//! - [`verify`]: the pipeline for one image
-//! - [`report`]: records, tables, JSON, files
+//! - [`query`]: network, input set and objective
+//! - [`bounds`]: intervals that every neuron stays in
+//! - [`lp`]: linear programs in our own words (HiGHS)
+//! - [`encode`]: a query as live LPs: one linear region, or the relaxation of the whole network
+//! - [`mod@walk`]: from region to region while the margin grows
+//! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
+//! - [`verdict`]: the judge, who shares no code with the search and replays the file
+//! - [`verify`]: the pipeline for one image and target
+//! - [`report`]: records, tables, JSON, pictures, files
+//! - [`tolerance`]: every epsilon, with its reason
 //!
 //! ```
 //! use rw_adv::network::Trace;

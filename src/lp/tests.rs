@@ -903,3 +903,31 @@ proptest! {
         }
     }
 }
+
+/// The same random LPs through the safe bindings, `highs`, which share none of our code on the way to the solver.
+#[test]
+fn the_safe_bindings_find_the_same_optima() {
+    use ::highs::{HighsModelStatus, RowProblem, Sense};
+    let (rows, cols) = (12, 20);
+    for seed in 0..50 {
+        let ours = optimum(&mut dense(rows, cols, seed), Simplex::Dual).objective;
+        let mut noise = Noise(seed);
+        let mut problem = RowProblem::default();
+        let costs: Vec<f64> = (0..cols).map(|_| noise.between(-0.2, 1.0)).collect();
+        let columns: Vec<_> =
+            costs.iter().map(|&cost| problem.add_column(cost, 0.0..=1.0)).collect();
+        for _ in 0..rows {
+            let row = dense_row(cols, &mut noise);
+            let entries: Vec<_> =
+                columns.iter().copied().zip(row.iter().map(|(_, value)| *value)).collect();
+            problem.add_row(..=noise.between(0.5, 2.0), entries);
+        }
+        let mut model = problem.optimise(Sense::Maximise);
+        model.make_quiet();
+        let solved = model.solve();
+        assert_eq!(solved.status(), HighsModelStatus::Optimal);
+        let values = solved.get_solution();
+        let theirs: f64 = values.columns().iter().zip(&costs).map(|(x, cost)| x * cost).sum();
+        assert!(close(ours, theirs), "seed {seed}: {ours} and {theirs}");
+    }
+}

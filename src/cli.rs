@@ -29,7 +29,7 @@ use crate::bench::{self, Bench};
 /// predicted one (Relax-and-Walk), and replays it in the ONNX file itself.
 #[derive(Parser)]
 #[command(version, long_version = LONG_VERSION.as_str(), args_conflicts_with_subcommands = true,
-          subcommand_negates_reqs = true, after_help = EXAMPLES)]
+          subcommand_negates_reqs = true, allow_negative_numbers = true, after_help = EXAMPLES)]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -82,7 +82,7 @@ struct AttackArgs {
     #[arg(long, value_name = "WHICH")]
     images: Option<Selection>,
     /// L1 budget: how far, in all pixels together, an image may be changed
-    #[arg(long, value_name = "DELTA", required = true, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
     /// Norm of the budget
     #[arg(long, value_name = "NORM", default_value_t = Norm::L1)]

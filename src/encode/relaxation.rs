@@ -22,6 +22,8 @@ use crate::tolerance;
 /// Moves in the first LP: all of them for small inputs.
 const FIRST_MOVES: usize = 100;
 const ADDED_MOVES: usize = 60;
+/// Moves added for a fixing: more than a budget of a few pixels can use.
+const MOVES_TOWARDS: usize = 30;
 /// Rows added in one round; a relaxation needs hundreds in all.
 const ADDED_ROWS: usize = 150;
 const MOST_ROUNDS: usize = 500;
@@ -197,6 +199,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         if self.neurons[place].lower.is_none() {
             self.add_rows(&[(place, Side::Lower)]);
         }
+        if let Some(on) = state {
+            self.add_moves_towards(place, if on { 1.0 } else { -1.0 });
+        }
         let neuron = &mut self.neurons[place];
         neuron.fixed = state;
         let row = neuron.lower.expect("the row was just made");
@@ -222,6 +227,17 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let equation = if state == Some(true) { constant } else { f64::INFINITY };
         self.lp.set_col_bounds(Col(place), 0.0, upper);
         self.lp.set_row_bounds(row, constant, equation);
+    }
+
+    /// Adds the moves that push a neuron's `g` furthest up or down: without them a fixing may look infeasible.
+    fn add_moves_towards(&mut self, place: usize, direction: f64) {
+        let slopes = self.pixel_slopes(&[], &[(self.neurons[place].id, direction)]);
+        let helps = |k: usize| self.moves[k].sign * slopes[self.moves[k].pixel];
+        let outside = (0..self.moves.len()).filter(|&k| !self.is_column[k]);
+        let mut wanted: Vec<usize> = outside.filter(|&k| helps(k) > 0.0).collect();
+        wanted.sort_by(|&a, &b| helps(b).total_cmp(&helps(a)).then(a.cmp(&b)));
+        wanted.truncate(MOVES_TOWARDS);
+        self.add_columns(&wanted);
     }
 
     /// The objective in columns, with the substituted neurons on their lines. With a trace, the other neurons of the
@@ -471,7 +487,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let limits = Limits { time: budget.left(), ..Limits::default() };
             let solution = match self.lp.solve(&limits, simplex)? {
                 LpOutcome::Optimal(solution) => solution,
-                // With moves left out this may be wrong; it costs a start, nothing else depends on it.
+                // With moves left out this may still be wrong; it costs a start, nothing else depends on it.
                 LpOutcome::Infeasible => return Ok(None),
                 LpOutcome::Limit(_) => return Err(RegionError::Budget),
                 other => return Err(RegionError::Trouble(format!("{other:?}"))),

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionError, RegionLp, Work};
+use crate::encode::{RegionLp, Work};
 use crate::network::{ActivationPattern, Trace};
 use crate::query::{Candidate, Query};
 use crate::tolerance;
@@ -106,7 +106,6 @@ pub fn search(
         }
         let (kind, point) = match starts.next(budget) {
             Ok(start) => start,
-            Err(RegionError::Budget) => continue,
             Err(error) => {
                 log::debug!("start: {error}");
                 idle += 1;

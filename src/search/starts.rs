@@ -26,8 +26,8 @@ pub enum StartKind {
     Centre,
     /// A random pattern, biased towards what helps; the point is the best one if that pattern held everywhere.
     Pattern,
-    /// The vertex that a random direction points at.
-    Vertex,
+    /// A random point: somewhere on the way to the vertex that a random direction points at.
+    Random,
     /// The relaxation's point, or that of one of its restrictions.
     Relaxed,
 }
@@ -55,7 +55,7 @@ impl<'q, 'n> Starts<'q, 'n> {
         options: &SearchOptions,
         rng: ChaCha8Rng,
     ) -> Self {
-        let kinds = [StartKind::Pattern, StartKind::Vertex, StartKind::Relaxed];
+        let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Relaxed];
         let scores = kinds.map(|kind| (kind, Score::default()));
         let relaxed = RelaxedStarts::new(query, bounds);
         Self { query, method: options.method, relaxed, rng, made: 0, scores }
@@ -82,11 +82,18 @@ impl<'q, 'n> Starts<'q, 'n> {
             StartKind::Centre => return Ok((kind, self.query.set.centre().to_vec())),
             StartKind::Relaxed => return Ok((kind, self.relaxed.next(&mut self.rng, budget)?)),
             StartKind::Pattern => pattern_direction(self.query, &mut self.rng),
-            StartKind::Vertex => {
+            StartKind::Random => {
                 (0..self.query.network.inputs()).map(|_| self.rng.random_range(-1.0..1.0)).collect()
             }
         };
-        Ok((kind, self.query.set.maximise(&direction).point))
+        let mut point = self.query.set.maximise(&direction).point;
+        if kind == StartKind::Random {
+            let share = self.rng.random_range(0.0..1.0);
+            for (x, centre) in point.iter_mut().zip(self.query.set.centre()) {
+                *x = centre + share * (*x - centre);
+            }
+        }
+        Ok((kind, point))
     }
 
     fn kind(&mut self) -> StartKind {

@@ -1,5 +1,6 @@
 //! A [`Query`](crate::query::Query) becomes a live LP. Only this room speaks to [`lp`](crate::lp).
 
+mod moves;
 mod region;
 mod relaxation;
 

@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 
+use super::moves::Moves;
 use crate::budget::Budget;
 use crate::input::Move;
 use crate::lp::{Col, Limits, LpError, LpModel, LpOutcome, LpSolution, Row, Simplex};
@@ -134,10 +135,7 @@ fn sides(on: bool, constant: f64) -> (f64, f64) {
 pub struct RegionLp<'q, 'n> {
     query: &'q Query<'n>,
     lp: LpModel,
-    moves: Vec<Move>,
-    /// The moves that are columns, in column order.
-    columns: Vec<usize>,
-    is_column: Vec<bool>,
+    moves: Moves,
     /// The neurons that are rows, in row order, behind the budget's row.
     neurons: Vec<NeuronId>,
     is_row: HashSet<NeuronId>,
@@ -150,14 +148,11 @@ pub struct RegionLp<'q, 'n> {
 impl<'q, 'n> RegionLp<'q, 'n> {
     /// An LP for any region of the query.
     pub fn new(query: &'q Query<'n>) -> Self {
-        let moves = query.set.moves();
         let trace = Trace::new(query.network);
         Self {
             query,
             lp: LpModel::new(),
-            is_column: vec![false; moves.len()],
-            columns: Vec::new(),
-            moves,
+            moves: Moves::new(&query.set),
             neurons: Vec::new(),
             is_row: HashSet::new(),
             at_centre: trace.clone(),
@@ -200,7 +195,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         let mut simplex = Simplex::Choose;
         for _ in 0..MOST_ROUNDS {
             let solution = self.run(simplex, budget)?;
-            let point = self.point(&solution);
+            let point = self.moves.point(&query.set, &solution.cols);
             let missing = self.violated(&point, pattern);
             let wanted = self.priced(&solution, pattern);
             if missing.is_empty() && wanted.is_empty() {
@@ -218,47 +213,40 @@ impl<'q, 'n> RegionLp<'q, 'n> {
     /// An LP with the most promising moves, those that `start` makes, and the budget's row.
     fn begin(&mut self, start: &[f64], gradient: &[f64]) {
         self.lp.clear();
-        self.columns.clear();
+        self.moves.clear();
         self.neurons.clear();
         self.is_row.clear();
-        self.is_column.fill(false);
         let centre = self.query.set.centre();
-        let worth = |m: &Move| m.sign * gradient[m.pixel];
-        let mut promising: Vec<usize> = (0..self.moves.len()).collect();
-        // Without a budget every pixel goes to one of its ends: there is nothing to choose.
-        if self.query.set.budget().is_some() {
-            promising.retain(|&k| worth(&self.moves[k]) > 0.0);
-            let better = |a: &usize, b: &usize| {
-                worth(&self.moves[*b]).total_cmp(&worth(&self.moves[*a])).then(a.cmp(b))
-            };
-            if promising.len() > FIRST_MOVES {
-                promising.select_nth_unstable_by(FIRST_MOVES, better);
-                promising.truncate(FIRST_MOVES);
-            }
-            promising.sort_unstable_by(better);
-        }
-        let made = |m: &Move| m.sign * (start[m.pixel] - centre[m.pixel]) > 0.0;
-        let mut first = promising;
-        first.iter().for_each(|&k| self.is_column[k] = true);
-        first.extend((0..self.moves.len()).filter(|&k| !self.is_column[k] && made(&self.moves[k])));
         if let Some(budget) = self.query.set.budget() {
             self.lp.add_row(f64::NEG_INFINITY, budget, &[]);
         }
-        for k in first {
+        // Without a budget every pixel goes to one of its ends: there is nothing to choose.
+        let (least, most) = if self.query.set.budget().is_some() {
+            (0.0, FIRST_MOVES)
+        } else {
+            (f64::NEG_INFINITY, usize::MAX)
+        };
+        let promising = self.moves.best_outside(least, most, |m| m.sign * gradient[m.pixel]);
+        for k in promising {
+            self.add_column(k, gradient, &[]);
+        }
+        let made = self
+            .moves
+            .best_outside(0.0, usize::MAX, |m| m.sign * (start[m.pixel] - centre[m.pixel]));
+        for k in made {
             self.add_column(k, gradient, &[]);
         }
     }
 
     /// Makes a move a column; `slopes` are those of the neurons that are rows, with respect to its pixel.
     fn add_column(&mut self, k: usize, gradient: &[f64], slopes: &[f64]) {
-        let Move { pixel, sign, cap } = self.moves[k];
+        let Move { pixel, sign, cap } = self.moves.get(k);
         let offset = self.first_neuron_row();
         let budget = (offset > 0).then_some((Row(0), 1.0));
         let rows = slopes.iter().enumerate().map(|(r, slope)| (Row(offset + r), sign * slope));
         let entries: Vec<(Row, f64)> = budget.into_iter().chain(rows).collect();
         self.lp.add_col(sign * gradient[pixel], 0.0, cap, &entries);
-        self.columns.push(k);
-        self.is_column[k] = true;
+        self.moves.join(k);
         self.work.columns += 1;
     }
 
@@ -267,7 +255,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
     }
 
     fn add_columns(&mut self, wanted: &[usize], gradient: &[f64], pattern: &ActivationPattern) {
-        let pixels: Vec<usize> = wanted.iter().map(|&k| self.moves[k].pixel).collect();
+        let pixels = self.moves.pixels(wanted);
         let slopes = self.query.network.slopes(&self.neurons, &pixels, pattern);
         for (j, &k) in wanted.iter().enumerate() {
             let of_pixel: Vec<f64> = (0..self.neurons.len()).map(|r| slopes[(j, r)]).collect();
@@ -279,12 +267,11 @@ impl<'q, 'n> RegionLp<'q, 'n> {
     fn add_rows(&mut self, neurons: &[NeuronId], pattern: &ActivationPattern) {
         let new: Vec<NeuronId> =
             neurons.iter().copied().filter(|n| !self.is_row.contains(n)).collect();
-        let pixels: Vec<usize> = self.columns.iter().map(|&k| self.moves[k].pixel).collect();
+        let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
         let slopes = self.query.network.slopes(&new, &pixels, pattern);
         for (r, &neuron) in new.iter().enumerate() {
             let slope = slopes.col_as_slice(r);
-            let signed =
-                self.columns.iter().zip(slope).map(|(&k, slope)| self.moves[k].sign * slope);
+            let signed = self.moves.joined().zip(slope).map(|(m, slope)| m.sign * slope);
             let entries: Vec<_> = signed.enumerate().map(|(c, v)| (Col(c), v)).collect();
             let constant = self.at_centre.pre_activations(neuron.layer)[neuron.index];
             let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
@@ -309,19 +296,6 @@ impl<'q, 'n> RegionLp<'q, 'n> {
             LpOutcome::Infeasible => Err(RegionError::Empty),
             LpOutcome::Limit(_) => Err(RegionError::Budget),
             other => Err(RegionError::Trouble(format!("{other:?}"))),
-        }
-    }
-
-    fn point(&self, solution: &LpSolution) -> Vec<f64> {
-        let mut point = self.query.set.centre().to_vec();
-        for (&k, amount) in self.columns.iter().zip(&solution.cols) {
-            let Move { pixel, sign, cap } = self.moves[k];
-            point[pixel] += sign * amount.clamp(0.0, cap);
-        }
-        if self.query.set.contains(&point, tolerance::INSIDE) {
-            point
-        } else {
-            self.query.set.project(&point)
         }
     }
 
@@ -358,12 +332,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
             self.multipliers(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
         let slopes = self.query.network.gradient_with(&self.query.objective, &weights, pattern);
         let price = if self.first_neuron_row() > 0 { solution.duals[0] } else { 0.0 };
-        let gain = |k: usize| self.moves[k].sign * slopes[self.moves[k].pixel] - price;
-        let outside = (0..self.moves.len()).filter(|&k| !self.is_column[k]);
-        let mut wanted: Vec<usize> =
-            outside.filter(|&k| gain(k) > tolerance::REDUCED_COST).collect();
-        wanted.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)).then(a.cmp(&b)));
-        wanted.truncate(ADDED_MOVES);
-        wanted
+        let gain = |m: Move| m.sign * slopes[m.pixel] - price;
+        self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }
 }

@@ -7,9 +7,13 @@
 //!
 //! Trap: `g` of a neuron runs through stable-on neurons below it, so rows reach further down than one layer.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par};
+mod milp;
+mod objective;
 
+use faer::Mat;
+
+use self::objective::Costs;
+use super::moves::Moves;
 use super::region::{RegionError, Work};
 use crate::bounds::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
@@ -18,6 +22,8 @@ use crate::lp::{Basis, Col, Limits, LpModel, LpOutcome, LpSolution, Place, Row, 
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
+
+pub use milp::MilpAnswer;
 
 /// Moves in the first LP: all of them for small inputs.
 const FIRST_MOVES: usize = 100;
@@ -50,17 +56,6 @@ enum Side {
     BigM,
 }
 
-/// What branch and bound says.
-#[derive(Clone, Debug)]
-pub struct MilpAnswer {
-    /// The best point it found, if any.
-    pub point: Option<Vec<f64>>,
-    /// What it claims no point can exceed.
-    pub claimed_bound: f64,
-    /// Whether it claims that its best point is optimal.
-    pub finished: bool,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Neuron {
     id: NeuronId,
@@ -85,13 +80,6 @@ impl Neuron {
     }
 }
 
-/// The objective, told in columns.
-struct Costs {
-    neurons: Vec<f64>,
-    pixels: Vec<f64>,
-    constant: f64,
-}
-
 /// One live LP for the relaxation and all its restrictions.
 pub struct Relaxation<'q, 'n> {
     query: &'q Query<'n>,
@@ -103,9 +91,7 @@ pub struct Relaxation<'q, 'n> {
     /// Place in `neurons`, by layer and index.
     place: Vec<Vec<Option<usize>>>,
     /// The neurons' columns come first, in their order; then the moves that joined.
-    moves: Vec<Move>,
-    columns: Vec<usize>,
-    is_column: Vec<bool>,
+    moves: Moves,
     /// What each row behind the budget's belongs to, and the factor of `g` in it.
     rows: Vec<(usize, f64)>,
     /// The network at the set's centre with every unstable neuron at 0: the constants of `g` and of the objective.
@@ -161,7 +147,6 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             }
             place.push(of_layer);
         }
-        let moves = query.set.moves();
         let mut relaxation = Self {
             query,
             bounds,
@@ -169,9 +154,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             stable,
             neurons,
             place,
-            is_column: vec![false; moves.len()],
-            moves,
-            columns: Vec::new(),
+            moves: Moves::new(&query.set),
             rows: Vec::new(),
             at_centre: trace,
             weights,
@@ -215,10 +198,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             };
             self.lp.set_row_bounds(row, lower, upper);
             self.costs = self.price_objective(None);
-            let moves = self
-                .columns
-                .iter()
-                .map(|&k| self.moves[k].sign * self.costs.pixels[self.moves[k].pixel]);
+            let moves = self.moves.joined().map(|m| m.sign * self.costs.pixels[m.pixel]);
             let all: Vec<f64> = self.costs.neurons.iter().copied().chain(moves).collect();
             self.lp.set_costs(&all);
             return;
@@ -232,65 +212,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     /// Adds the moves that push a neuron's `g` furthest up or down: without them a fixing may look infeasible.
     fn add_moves_towards(&mut self, place: usize, direction: f64) {
         let slopes = self.pixel_slopes(&[], &[(self.neurons[place].id, direction)]);
-        let helps = |k: usize| self.moves[k].sign * slopes[self.moves[k].pixel];
-        let outside = (0..self.moves.len()).filter(|&k| !self.is_column[k]);
-        let mut wanted: Vec<usize> = outside.filter(|&k| helps(k) > 0.0).collect();
-        wanted.sort_by(|&a, &b| helps(b).total_cmp(&helps(a)).then(a.cmp(&b)));
-        wanted.truncate(MOVES_TOWARDS);
+        let wanted = self.moves.best_outside(0.0, MOVES_TOWARDS, |m| m.sign * slopes[m.pixel]);
         self.add_columns(&wanted);
-    }
-
-    /// The objective in columns, with the substituted neurons on their lines. With a trace, the other neurons of the
-    /// last layer count as on or off as they are there: a guess at what the layers below will be worth.
-    fn price_objective(&self, guess: Option<&Trace>) -> Costs {
-        let network = self.query.network;
-        let last = self.bounds.hidden() - 1;
-        // Weights of the last layer's pre-activations, and the constants that lines bring along.
-        let mut on_last = vec![0.0; self.weights.len()];
-        let mut constant = self.query.value(&self.at_centre);
-        for (index, &weight) in self.weights.iter().enumerate() {
-            match self.place[last][index] {
-                None if self.stable.get(last, index) => on_last[index] = weight,
-                Some(place) if self.neurons[place].substituted => {
-                    let (slope, intercept) = self.neurons[place].line();
-                    on_last[index] = weight * slope;
-                    let at_centre = self.at_centre.pre_activations(last)[index];
-                    constant += weight * (slope * at_centre + intercept);
-                }
-                Some(_) if guess.is_some_and(|trace| trace.pre_activations(last)[index] > 0.0) => {
-                    on_last[index] = weight;
-                }
-                _ => {}
-            }
-        }
-        let below = (last > 0).then(|| {
-            let mut row = vec![0.0; network.layers()[last].inputs()];
-            network.layers()[last].apply_transposed(&on_last, &mut row);
-            self.spread(Mat::from_fn(row.len(), 1, |j, _| row[j]), last - 1)
-        });
-        let cost = |neuron: &Neuron| match &below {
-            _ if neuron.substituted => 0.0,
-            _ if neuron.id.layer == last => self.weights[neuron.id.index],
-            Some(below) => below[neuron.id.layer][(neuron.id.index, 0)],
-            None => 0.0,
-        };
-        let neurons = self.neurons.iter().map(cost).collect();
-        let pixels = self.pixel_slopes(&on_last, &[]);
-        Costs { neurons, pixels, constant }
-    }
-
-    /// The slopes of `on_last · g(last layer) + Σ weight · g(neuron)` with respect to the pixels, unstable columns held.
-    fn pixel_slopes(&self, on_last: &[f64], neurons: &[(NeuronId, f64)]) -> Vec<f64> {
-        let layer = self.bounds.hidden() - 1;
-        let of_last = on_last.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-        let mut all: Vec<(NeuronId, f64)> =
-            of_last.map(|(index, weight)| (NeuronId { layer, index }, *weight)).collect();
-        all.extend_from_slice(neurons);
-        self.query.network.gradient_with(
-            &vec![0.0; self.query.network.outputs()],
-            &all,
-            &self.stable,
-        )
     }
 
     fn begin(&mut self) {
@@ -312,12 +235,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         });
         let pushed: Vec<(usize, Side)> = pushed.collect();
         let gradient = self.query.network.gradient(&self.query.objective, &self.optimistic());
-        let worth = |m: &Move| m.sign * gradient[m.pixel];
-        let mut first: Vec<usize> = (0..self.moves.len()).collect();
-        first.sort_by(|&a, &b| {
-            worth(&self.moves[b]).total_cmp(&worth(&self.moves[a])).then(a.cmp(&b))
-        });
-        first.truncate(FIRST_MOVES);
+        let first =
+            self.moves.best_outside(f64::NEG_INFINITY, FIRST_MOVES, |m| m.sign * gradient[m.pixel]);
         self.add_columns(&first);
         self.add_rows(&pushed);
         self.crash(&pushed, &trace);
@@ -355,44 +274,19 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         pattern
     }
 
-    /// Tells `columns · h`, `h` the outputs of `layer`, in the outputs of every layer up to it: stable-on neurons are
-    /// replaced by what they are made of. One matrix per layer; its rows of unstable neurons are what counts.
-    /// (The pixels' part is [`crate::network::Network::slopes`] with the stable pattern.)
-    fn spread(&self, mut columns: Mat<f64>, layer: usize) -> Vec<Mat<f64>> {
-        let network = self.query.network;
-        let mut on_outputs = vec![Mat::zeros(0, 0); layer + 1];
-        for below in (1..=layer).rev() {
-            let through = Mat::from_fn(columns.nrows(), columns.ncols(), |j, k| {
-                if self.stable.get(below, j) { columns[(j, k)] } else { 0.0 }
-            });
-            let mut next = Mat::zeros(network.layers()[below].inputs(), through.ncols());
-            matmul(
-                next.as_mut(),
-                Accum::Replace,
-                network.transposed(below),
-                through.as_ref(),
-                1.0,
-                Par::Seq,
-            );
-            on_outputs[below] = std::mem::replace(&mut columns, next);
-        }
-        on_outputs[0] = columns;
-        on_outputs
-    }
-
     fn first_neuron_row(&self) -> usize {
         usize::from(self.query.set.budget().is_some())
     }
 
     fn add_columns(&mut self, wanted: &[usize]) {
         let network = self.query.network;
-        let pixels: Vec<usize> = wanted.iter().map(|&k| self.moves[k].pixel).collect();
+        let pixels = self.moves.pixels(wanted);
         let of_rows: Vec<NeuronId> =
             self.rows.iter().map(|&(place, _)| self.neurons[place].id).collect();
         let slopes = network.slopes(&of_rows, &pixels, &self.stable);
         let offset = self.first_neuron_row();
         for (j, &k) in wanted.iter().enumerate() {
-            let Move { pixel, sign, cap } = self.moves[k];
+            let Move { pixel, sign, cap } = self.moves.get(k);
             let budget = (offset > 0).then_some((Row(0), 1.0));
             let rows = self
                 .rows
@@ -401,8 +295,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 .map(|(r, &(_, factor))| (Row(offset + r), factor * sign * slopes[(j, r)]));
             let entries: Vec<(Row, f64)> = budget.into_iter().chain(rows).collect();
             self.lp.add_col(sign * self.costs.pixels[pixel], 0.0, cap, &entries);
-            self.columns.push(k);
-            self.is_column[k] = true;
+            self.moves.join(k);
             self.work.columns += 1;
         }
     }
@@ -424,7 +317,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     fn add_rows_of_layer(&mut self, layer: usize, wanted: &[(usize, Side)]) {
         let network = self.query.network;
         let ids: Vec<NeuronId> = wanted.iter().map(|&(place, _)| self.neurons[place].id).collect();
-        let pixels: Vec<usize> = self.columns.iter().map(|&k| self.moves[k].pixel).collect();
+        let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
         let slopes = network.slopes(&ids, &pixels, &self.stable);
         let spread = (layer > 0).then(|| {
             let rows = Mat::from_fn(network.layers()[layer].inputs(), ids.len(), |j, k| {
@@ -452,8 +345,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 }
             }
             let first_move = self.neurons.len();
-            for (c, &m) in self.columns.iter().enumerate() {
-                entries.push((Col(first_move + c), factor * self.moves[m].sign * slopes[(c, k)]));
+            for (c, m) in self.moves.joined().enumerate() {
+                entries.push((Col(first_move + c), factor * m.sign * slopes[(c, k)]));
             }
             let (low, high) = match side {
                 Side::Lower => (constant, f64::INFINITY),
@@ -515,69 +408,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         Err(RegionError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
     }
 
-    /// Solves the whole problem by branch and bound: one binary per unstable neuron, big-M from the bounds, starting from
-    /// `incumbent`.
-    ///
-    /// # Errors
-    /// When the solver fails.
-    pub fn solve_milp(
-        mut self,
-        incumbent: &[f64],
-        limits: &Limits,
-    ) -> Result<MilpAnswer, RegionError> {
-        let outside: Vec<usize> = (0..self.moves.len()).filter(|&k| !self.is_column[k]).collect();
-        self.add_columns(&outside);
-        let missing = (0..self.neurons.len()).filter(|&place| self.neurons[place].lower.is_none());
-        let missing: Vec<(usize, Side)> = missing.map(|place| (place, Side::Lower)).collect();
-        self.add_rows(&missing);
-        for place in 0..self.neurons.len() {
-            let Interval { lower, upper } = self.neurons[place].interval;
-            let big_m = Row(self.lp.rows());
-            self.add_rows(&[(place, Side::BigM)]);
-            let off = self.lp.add_row(f64::NEG_INFINITY, 0.0, &[(Col(place), 1.0)]);
-            let z = self.lp.add_col(0.0, 0.0, 1.0, &[(big_m, -lower), (off, -upper)]);
-            self.lp.set_integer(z, true);
-        }
-        self.lp.set_start(&self.milp_point(incumbent));
-        let base = self.costs.constant;
-        let (solution, bound, finished) = match self.lp.solve(limits, Simplex::Choose)? {
-            LpOutcome::Optimal(solution) => (Some(solution.clone()), solution.objective, true),
-            LpOutcome::Limit(stopped) => {
-                let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
-                (stopped.incumbent, bound, false)
-            }
-            other => return Err(RegionError::Trouble(format!("{other:?}"))),
-        };
-        let point = solution.map(|solution| self.point(&solution));
-        Ok(MilpAnswer { point, claimed_bound: base + bound, finished })
-    }
-
-    /// `x` told in all columns of the MILP.
-    fn milp_point(&self, x: &[f64]) -> Vec<f64> {
-        let mut trace = self.at_centre.clone();
-        self.query.network.forward(x, &mut trace);
-        let centre = self.query.set.centre();
-        let outputs = self.neurons.iter().map(|n| trace.activations(n.id.layer)[n.id.index]);
-        let moves = self.columns.iter().map(|&k| {
-            let Move { pixel, sign, .. } = self.moves[k];
-            (sign * (x[pixel] - centre[pixel])).max(0.0)
-        });
-        let on =
-            |n: &Neuron| f64::from(u8::from(trace.pre_activations(n.id.layer)[n.id.index] > 0.0));
-        outputs.chain(moves).chain(self.neurons.iter().map(on)).collect()
-    }
-
     fn point(&self, solution: &LpSolution) -> Vec<f64> {
-        let mut point = self.query.set.centre().to_vec();
-        for (&k, amount) in self.columns.iter().zip(&solution.cols[self.neurons.len()..]) {
-            let Move { pixel, sign, cap } = self.moves[k];
-            point[pixel] += sign * amount.clamp(0.0, cap);
-        }
-        if self.query.set.contains(&point, tolerance::INSIDE) {
-            point
-        } else {
-            self.query.set.project(&point)
-        }
+        self.moves.point(&self.query.set, &solution.cols[self.neurons.len()..])
     }
 
     /// `g` of every unstable neuron, given the LP's `h` below it.
@@ -631,13 +463,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let slopes: Vec<f64> =
             self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();
         let price = if self.first_neuron_row() > 0 { solution.duals[0] } else { 0.0 };
-        let gain = |k: usize| self.moves[k].sign * slopes[self.moves[k].pixel] - price;
-        let outside = (0..self.moves.len()).filter(|&k| !self.is_column[k]);
-        let mut wanted: Vec<usize> =
-            outside.filter(|&k| gain(k) > tolerance::REDUCED_COST).collect();
-        wanted.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)).then(a.cmp(&b)));
-        wanted.truncate(ADDED_MOVES);
-        wanted
+        let gain = |m: Move| m.sign * slopes[m.pixel] - price;
+        self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }
 }
 

@@ -21,6 +21,8 @@ use rw_adv::search::{Method, SearchOptions, frank_wolfe, search};
 use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
+use crate::cli::positive;
+
 #[derive(Subcommand)]
 pub enum Bench {
     /// The same region LPs solved on demand and written out in full: equal optima, and how much faster
@@ -32,10 +34,10 @@ pub enum Bench {
         #[command(flatten)]
         problems: Problems,
         /// Time of one search
-        #[arg(long, default_value_t = 0.5)]
+        #[arg(long, default_value_t = 0.5, value_parser = positive)]
         seconds: f64,
         /// Time of one proof; instances that are not proven do not count
-        #[arg(long, default_value_t = 60.0)]
+        #[arg(long, default_value_t = 60.0, value_parser = positive)]
         proof_seconds: f64,
     },
     /// Finished local searches per hour on random networks with many inputs
@@ -44,7 +46,7 @@ pub enum Bench {
         #[arg(long, value_delimiter = ',', default_value = "1000,500,500,1")]
         widths: Vec<usize>,
         /// How long to search
-        #[arg(long, default_value_t = 60.0)]
+        #[arg(long, default_value_t = 60.0, value_parser = positive)]
         seconds: f64,
         /// Seed of networks and starts
         #[arg(long, default_value_t = 50)]
@@ -64,7 +66,7 @@ pub struct Problems {
     #[arg(long, value_name = "WHICH", default_value = "20")]
     images: Selection,
     /// L1 budget
-    #[arg(long, default_value_t = 5.0)]
+    #[arg(long, default_value_t = 5.0, value_parser = positive)]
     delta: f64,
 }
 
@@ -232,7 +234,7 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
     let mean = ours.iter().sum::<f64>() / ours.len() as f64;
     writeln!(
         out,
-        "walks from the images: {regions} regions, {lps} LPs, median {:.2} ms per region",
+        "walks from the images: {regions} regions, {lps} LPs, {:.2} ms per region (median of the images' means)",
         median(&mut per_region)
     )?;
     writeln!(
@@ -286,20 +288,23 @@ fn quality(
         let answer = answer?;
         let mut trace = Trace::new(network);
         let best = answer.point.map(|point| query.evaluate(point, &mut trace).margin);
-        let missed = best.is_some_and(|best| best > found.best.margin + 1e-4);
-        proven += usize::from(answer.finished);
-        reached += usize::from(answer.finished && !missed);
-        let verdict = match (answer.finished, missed) {
-            (_, true) => "MISSED",
-            (true, false) => "optimal",
-            (false, false) => "not finished",
+        let best = best.unwrap_or(f64::NEG_INFINITY);
+        // A proof that disagrees with a point that the network itself confirms is no proof.
+        let sound = found.best.margin.max(best) <= answer.claimed_bound + 1e-6;
+        let closed = answer.finished && answer.claimed_bound - found.best.margin.max(best) <= 1e-4;
+        let missed = best > found.best.margin + 1e-4;
+        proven += usize::from(sound && closed);
+        reached += usize::from(sound && closed && !missed);
+        let verdict = match (sound, closed, missed) {
+            (false, ..) => "CONTRADICTION",
+            (_, _, true) => "MISSED",
+            (_, true, _) => "optimal",
+            _ => "not finished",
         };
         writeln!(
             out,
             "{:>6} {target:>6} {:>12.6} {:>12.6} {proof:>9.1}  {verdict}",
-            problem.image,
-            found.best.margin,
-            best.unwrap_or(f64::NAN)
+            problem.image, found.best.margin, best
         )?;
         out.flush()?;
     }

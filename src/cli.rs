@@ -1,5 +1,6 @@
 //! The command line: [`Args`] is what was typed, [`Job`] is what it means.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,7 +82,7 @@ struct AttackArgs {
     /// Which images: a count (50), indices (3,7,9), a range (100..150) [default: the first 10]
     #[arg(long, value_name = "WHICH")]
     images: Option<Selection>,
-    /// L1 budget: how far, in all pixels together, an image may be changed
+    /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
     /// Norm of the budget
@@ -97,7 +98,7 @@ struct AttackArgs {
     #[arg(long, value_enum, default_value_t = WayOutArg::Flip)]
     way_out: WayOutArg,
     /// End a search after so many starts in a row without gain
-    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience)]
+    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience, value_parser = at_least_one)]
     patience: usize,
     /// End a search after so many seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
@@ -143,6 +144,15 @@ enum WayOutArg {
     Epsilon,
 }
 
+impl WayOutArg {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Flip => "flip",
+            Self::Epsilon => "epsilon",
+        }
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum SplitArg {
     Train,
@@ -153,13 +163,21 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{} (HiGHS {})", env!("CARGO_PKG_VERSION"), rw_adv::lp::solver_version())
 });
 
-fn positive(text: &str) -> Result<f64, String> {
+/// A number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         // More would overflow a duration, and is no limit anyway.
         Ok(number) if number > 0.0 && number <= 1e15 => Ok(number),
         Ok(_) => Err("must be a positive number".into()),
         Err(_) => Err("not a number".into()),
     }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|&number| number > 0)
+        .ok_or_else(|| "must be a whole number from 1 on".into())
 }
 
 fn threads(text: &str) -> Result<usize, String> {
@@ -178,8 +196,7 @@ struct Job {
     attack: Attack,
     time_limit: Option<Duration>,
     settings: Settings,
-    out: Option<ResultDirectory>,
-    files: Option<WitnessFiles>,
+    out: Option<PathBuf>,
     json: bool,
     exit_code: bool,
 }
@@ -235,13 +252,8 @@ impl Job {
             patience: args.patience,
             time_limit: args.time_limit,
             first: args.first,
+            way_out: args.way_out.name(),
         };
-        // Opened before computing, so that nothing computed is lost to an unwritable place.
-        let out = args.out.as_deref().map(ResultDirectory::create).transpose()?;
-        let files = out
-            .as_ref()
-            .map(|out| WitnessFiles::create(out.path(), &model.input_dims))
-            .transpose()?;
         Ok(Self {
             model,
             data,
@@ -250,8 +262,7 @@ impl Job {
             attack,
             time_limit: args.time_limit.map(Duration::from_secs_f64),
             settings,
-            out,
-            files,
+            out: args.out,
             json: args.json,
             exit_code: args.exit_code,
         })
@@ -279,7 +290,7 @@ impl Job {
         Ok(items?.into_iter().flatten().collect())
     }
 
-    fn run(mut self) -> Result<ExitCode> {
+    fn run(self) -> Result<ExitCode> {
         let clock = Budget::unlimited();
         let items = self.items()?;
         if items.is_empty() {
@@ -288,12 +299,26 @@ impl Job {
                 self.settings.target
             );
         }
-        ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-            .context("cannot catch Ctrl-C")?;
+        // Opened before searching, so that nothing found is lost to an unwritable place.
+        let results = self.out.as_deref().map(ResultDirectory::create).transpose()?;
+        let files = self
+            .out
+            .as_deref()
+            .map(|out| WitnessFiles::create(out, &self.model.input_dims))
+            .transpose()?;
+        ctrlc::set_handler(|| {
+            // The second time, the user means it.
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        })
+        .context("cannot catch Ctrl-C")?;
         let output = Mutex::new(Output {
-            stdout: io::stdout(),
-            results: self.out.take(),
-            summary: Summary::default(),
+            // A reader that goes away ends the run only when nothing else was asked for.
+            outlives_reader: results.is_some() || self.exit_code,
+            stdout: Some(io::stdout()),
+            results,
+            summary: Summary::new(items.len()),
             json: self.json,
             progress: Progress::new(items.len()),
         });
@@ -306,15 +331,18 @@ impl Job {
             if STOP.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let done =
-                self.search(item).and_then(|record| with_output(&|output| output.write(&record)));
+            let record = self.search(item, files.as_ref());
+            let done = record.and_then(|record| with_output(&|output| output.write(&record)));
             // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
             done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
         });
-        let output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
         let interrupted = STOP.load(Ordering::Relaxed);
+        output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let finished = output.finish(&self.settings, clock.elapsed());
+        let images: HashSet<usize> = items.iter().map(|item| item.sample.index).collect();
+        let skipped = self.images.len() - images.len();
+        let finished = output.finish(&self.settings, clock.elapsed(), skipped);
         searched?;
         finished?;
         Ok(match adversarial {
@@ -324,13 +352,13 @@ impl Job {
         })
     }
 
-    fn search(&self, item: &Item) -> Result<Record> {
+    fn search(&self, item: &Item, files: Option<&WitnessFiles>) -> Result<Record> {
         let Item { sample, pair } = item;
         let budget = Budget::start(self.time_limit, Some(&STOP));
         let answer = verify::attack(&self.model, sample, *pair, &self.attack, &budget)?;
         let mut record =
             Record::new(sample, *pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
-        if let (Some(files), Some(witness)) = (&self.files, answer.judged.witness()) {
+        if let (Some(files), Some(witness)) = (files, answer.judged.witness()) {
             let saved = files.save(
                 sample.index,
                 *pair,
@@ -355,7 +383,9 @@ struct Item {
 
 /// Where records go, one at a time.
 struct Output {
-    stdout: io::Stdout,
+    /// Gone when its reader is.
+    stdout: Option<io::Stdout>,
+    outlives_reader: bool,
     results: Option<ResultDirectory>,
     summary: Summary,
     json: bool,
@@ -363,12 +393,20 @@ struct Output {
 }
 
 impl Output {
-    fn begin(&mut self) -> Result<()> {
-        if self.json {
-            return Ok(());
+    /// Writes to stdout with the progress bar out of the way.
+    fn print(&mut self, write: impl Fn(&mut io::Stdout) -> io::Result<()>) -> Result<()> {
+        let Some(stdout) = &mut self.stdout else { return Ok(()) };
+        match self.progress.aside(|| write(stdout).and_then(|()| stdout.flush())) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe && self.outlives_reader => {
+                self.stdout = None;
+                Ok(())
+            }
+            result => result.context("stdout"),
         }
-        let Self { stdout, progress, .. } = self;
-        progress.aside(|| report::text::header(stdout)).context("stdout")
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        if self.json { Ok(()) } else { self.print(report::text::header) }
     }
 
     fn write(&mut self, record: &Record) -> Result<()> {
@@ -376,30 +414,24 @@ impl Output {
             results.append(record)?;
         }
         self.summary.add(record);
-        let Self { stdout, progress, json, .. } = self;
-        let print = || {
-            if *json {
-                report::json::line(stdout, record)
-            } else {
-                report::text::row(stdout, record)
-            }?;
-            stdout.flush()
-        };
-        progress.aside(print).context("stdout")?;
-        progress.done(record.verdict);
+        let json = self.json;
+        self.print(|out| {
+            if json { report::json::line(out, record) } else { report::text::row(out, record) }
+        })?;
+        self.progress.done(record.verdict);
         Ok(())
     }
 
-    fn finish(mut self, settings: &Settings, elapsed: Duration) -> Result<()> {
+    fn finish(mut self, settings: &Settings, elapsed: Duration, skipped: usize) -> Result<()> {
         self.progress.finish();
         if let Some(results) = &self.results {
             results.finish(&self.summary, settings, elapsed)?;
         }
-        if !self.json {
-            report::text::summary(&mut self.stdout, &self.summary, elapsed.as_secs_f64())
-                .context("stdout")?;
+        if self.json {
+            return Ok(());
         }
-        Ok(())
+        let summary = self.summary.clone();
+        self.print(|out| report::text::summary(out, &summary, elapsed.as_secs_f64(), skipped))
     }
 }
 

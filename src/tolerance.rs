@@ -4,6 +4,10 @@
 /// feasibility tolerance (1e-7) there would be nothing to gain: the LP would not move.
 pub const VIOLATION: f64 = 1e-7;
 
+/// A neuron whose row is in the LP may have the wrong sign by this much: HiGHS keeps rows to 1e-7 after scaling. More
+/// means that the answer is wrong.
+pub const BROKEN_ROW: f64 = 1e-4;
+
 /// A move whose reduced cost exceeds this joins a region LP; HiGHS's optimality tolerance is 1e-7.
 pub const REDUCED_COST: f64 = 1e-7;
 

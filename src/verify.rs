@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::bounds;
 use crate::budget::Budget;
-use crate::input::{InputSet, Norm, Sample};
+use crate::input::{InputSet, Norm, PictureLayout, Sample};
 use crate::network::Label;
 use crate::onnx::{OnnxModel, ReplayError};
 use crate::query::Query;
@@ -115,9 +115,10 @@ pub fn attack(
         if fools { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let judged = judge.judge(&case, &found.best.point)?;
+    let is_picture = PictureLayout::from_dims(&model.input_dims).is_some();
     let picture = match judged.witness() {
-        Some(witness) => judge.eight_bit(&case, witness.point())?,
-        None => None,
+        Some(witness) if is_picture => judge.eight_bit(&case, witness.point())?,
+        _ => None,
     };
     Ok(Answer { verdict: judged.verdict(None)?, judged, picture, found, seed })
 }

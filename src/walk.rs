@@ -154,8 +154,11 @@ impl Walker<'_, '_, '_> {
 
     fn epsilon(mut self) -> Walk {
         let mut x0 = self.best.point.clone();
+        let mut pattern = self.pattern_at(&x0);
         loop {
-            let pattern = self.pattern_at(&x0);
+            // A neuron at exactly 0 keeps the state it had.
+            self.query.network.forward(&x0, &mut self.trace);
+            pattern.update(&self.trace);
             if !self.seen.insert(pattern.clone()) {
                 return self.end(StopReason::Revisited);
             }

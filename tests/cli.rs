@@ -533,3 +533,50 @@ fn a_full_stdout_is_one_line() {
         assert!(line.contains("stdout"), "{line}");
     }
 }
+
+#[test]
+fn a_reader_that_goes_away_does_not_cost_records() {
+    use std::process::Stdio;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rw-adv"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["--model", FIXTURE, "--images", "30", "--delta", "5", "--out"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let stored = fs::read_to_string(out.join("results.jsonl")).expect("written");
+    assert_eq!(json_lines(&stored).len(), 30);
+}
+
+#[test]
+fn a_mistake_does_not_take_the_result_directory() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let out = out.to_str().expect("UTF-8");
+    // Image 0 is a 7 already.
+    mistake(
+        &["--model", FIXTURE, "--images", "0,", "--delta", "5", "--target", "7", "--out", out],
+        &["--target 7"],
+    );
+    stdout(&["--model", FIXTURE, "--images", "0,", "--delta", "5", "--target", "3", "--out", out]);
+}
+
+#[test]
+fn impossible_numbers_for_measurements_are_named() {
+    mistake(&["bench", "quality", "--seconds=-1"], &["--seconds"]);
+    mistake(&["bench", "quality", "--proof-seconds=nan"], &["--proof-seconds"]);
+    mistake(&["bench", "random", "--seconds", "1e30"], &["--seconds"]);
+    mistake(&["bench", "walk", "--delta=-1"], &["--delta"]);
+    mistake(&["bench", "random", "--widths", "3"], &["--widths"]);
+    mistake(&["--model", FIXTURE, "--delta", "5", "--patience", "0"], &["--patience"]);
+}

@@ -163,6 +163,39 @@ def softmax_over_batch(g):
     return g.done(g.op("Softmax", g.mlp(g.input("N", 8), *MLP), name="tail", axis=0), "N", 3)
 
 
+@refused("MLPClassifier, zipmap='columns': one output per class", "Softmax")
+def skl_mlp_columns(_):
+    return skl_case(skl_classifier(), zipmap="columns")
+
+
+@refused("classes in reverse order behind the Softmax", "Slice", "turn")
+def tail_then_backwards(g):
+    x = g.op("Softmax", g.mlp(g.input("N", 8), *MLP), name="tail", axis=-1)
+    ends = [g.ints(v, name=n) for v, n in [(-1, "from"), (-9, "to"), (1, "axis"), (-1, "step")]]
+    return g.done(g.op("Slice", x, *ends, name="turn"), "N", 3)
+
+
+@refused("only two of three classes behind the Softmax", "Slice", "pick")
+def tail_then_fewer(g):
+    x = g.op("Softmax", g.mlp(g.input("N", 8), *MLP), name="tail", axis=-1)
+    ends = [g.ints(v, name=n) for v, n in [(0, "from"), (2, "to"), (1, "axis")]]
+    return g.done(g.op("Slice", x, *ends, name="pick"), "N", 2)
+
+
+@refused("probabilities cut to whole numbers", "Cast", "floor")
+def tail_then_integers(g):
+    x = g.op("Softmax", g.mlp(g.input("N", 8), *MLP), name="tail", axis=-1)
+    return g.done(g.op("Cast", x, name="floor", to=TensorProto.INT64), "N", 3, kind=TensorProto.INT64)
+
+
+@refused("ArgMax over pairs of classes", "Reshape", "pairs")
+def tail_then_rows(g):
+    x = g.op("Softmax", g.mlp(g.input("N", 8), 8, 5, 4), name="tail", axis=-1)
+    x = g.op("Reshape", x, g.ints(-1, 2, 2, name="shape"), name="pairs")
+    x = g.op("ArgMax", x, name="winner", axis=2, keepdims=0)
+    return g.done(x, "N", 2, name="label", kind=TensorProto.INT64)
+
+
 @refused("final ArgMax over the batch instead of the classes", "ArgMax", "tail")
 def argmax_over_batch(g):
     x = g.op("ArgMax", g.mlp(g.input("N", 8), *MLP), name="tail", axis=0, keepdims=0)

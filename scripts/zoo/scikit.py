@@ -65,11 +65,6 @@ def skl_mlp_words(_):
     return skl_case(skl_classifier(labels=["cat", "dog", "owl"]), zipmap=False)
 
 
-@accepted("MLPClassifier, zipmap='columns': one output per class", MLP, exporter=SKL, optional=True)
-def skl_mlp_columns(_):
-    return skl_case(skl_classifier(), zipmap="columns")
-
-
 @accepted("StandardScaler (ai.onnx.ml Scaler) and MLPClassifier", MLP, exporter=SKL)
 def skl_pipeline_scaler(_):
     return skl_case(skl_classifier(StandardScaler()), zipmap=False)

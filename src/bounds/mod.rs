@@ -62,14 +62,4 @@ impl NeuronBounds {
     pub fn hidden(&self) -> usize {
         self.layers.len()
     }
-
-    /// The neurons that may be on or off, layer by layer.
-    pub fn unstable(&self) -> impl Iterator<Item = NeuronId> + '_ {
-        let layers = self.layers.iter().enumerate();
-        layers.flat_map(|(layer, intervals)| {
-            let open =
-                intervals.iter().enumerate().filter(|(_, i)| i.stability() == Stability::Unstable);
-            open.map(move |(index, _)| NeuronId { layer, index })
-        })
-    }
 }

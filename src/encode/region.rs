@@ -196,7 +196,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         for _ in 0..MOST_ROUNDS {
             let solution = self.run(simplex, budget)?;
             let point = self.moves.point(&query.set, &solution.cols);
-            let missing = self.violated(&point, pattern);
+            let missing = self.violated(&point, pattern)?;
             let wanted = self.priced(&solution, pattern);
             if missing.is_empty() && wanted.is_empty() {
                 let mut tight: Vec<(NeuronId, f64)> = self.multipliers(&solution).collect();
@@ -300,20 +300,33 @@ impl<'q, 'n> RegionLp<'q, 'n> {
     }
 
     /// The neurons with the wrong sign at `point`, worst first, a round's worth of them.
-    fn violated(&mut self, point: &[f64], pattern: &ActivationPattern) -> Vec<NeuronId> {
+    ///
+    /// # Errors
+    /// When a neuron has the wrong sign although its row is there: then the solver's answer is none.
+    fn violated(
+        &mut self,
+        point: &[f64],
+        pattern: &ActivationPattern,
+    ) -> Result<Vec<NeuronId>, RegionError> {
         self.query.network.forward_held(point, pattern, &mut self.held);
         let mut wrong: Vec<(f64, NeuronId)> = Vec::new();
         for layer in 0..self.held.hidden() {
             for (index, &g) in self.held.pre_activations(layer).iter().enumerate() {
                 let violation = if pattern.get(layer, index) { -g } else { g };
                 let neuron = NeuronId { layer, index };
-                if violation > tolerance::VIOLATION && !self.is_row.contains(&neuron) {
+                let has_row = self.is_row.contains(&neuron);
+                if has_row && violation > tolerance::BROKEN_ROW {
+                    return Err(RegionError::Trouble(format!(
+                        "{neuron:?} breaks its row by {violation:.1e}"
+                    )));
+                }
+                if !has_row && violation > tolerance::VIOLATION {
                     wrong.push((violation, neuron));
                 }
             }
         }
         wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        wrong.into_iter().take(ADDED_ROWS).map(|(_, neuron)| neuron).collect()
+        Ok(wrong.into_iter().take(ADDED_ROWS).map(|(_, neuron)| neuron).collect())
     }
 
     /// The rows' neurons and their duals, where not zero.

@@ -25,6 +25,9 @@ use crate::network::Dense;
 /// A layer whose matrix has more entries than this is refused: 32 Mi entries are 256 MB.
 pub(super) const LARGEST_MATRIX: usize = 32 << 20;
 
+/// A tensor of more elements than this is refused before anything is made of it.
+const LARGEST_TENSOR: usize = 4 << 20;
+
 /// An operator that stands in the way: tract's name of the node, and why.
 pub(super) struct Refusal {
     pub node: String,
@@ -93,6 +96,8 @@ pub(super) fn lower(model: &TypedModel) -> Result<Lowered, Refusal> {
     if logits.stage != lowering.layers.len() {
         return Err(refusal(&model.nodes[output.node].name, "the output bypasses a ReLU"));
     }
+    check_size(logits.rows.len(), logits.inputs)
+        .map_err(|reason| refusal(&model.nodes[output.node].name, reason))?;
     lowering.layers.push(logits.to_dense());
     let (layers, conditioning) = lowering.layers.into_iter().unzip();
     Ok(Lowered { layers, conditioning, output_shape: logits.shape.clone() })
@@ -147,6 +152,13 @@ impl Lowering<'_> {
             return Ok(()); // constant: whoever uses it finds it in the graph's facts
         }
         let shape = self.shape(node)?;
+        let elements = shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));
+        if elements.is_none_or(|elements| elements > LARGEST_TENSOR) {
+            let reason = format!(
+                "a tensor of shape {shape:?} is over the limit of {LARGEST_TENSOR} elements"
+            );
+            return Err(refusal(&node.name, reason));
+        }
         let value = if is_source { Affine::identity(0, &shape) } else { self.apply(node, &shape)? };
         debug_assert_eq!(value.shape, shape, "{node}");
         self.values.insert(node.id.into(), Rc::new(value));

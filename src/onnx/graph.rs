@@ -41,19 +41,22 @@ const LAYOUT: [&str; 8] =
 const SHAPE: [&str; 2] = ["Shape", "Size"];
 /// Order-preserving ends: the largest logit stays the winner.
 const TAIL: [&str; 3] = ["Softmax", "LogSoftmax", "ArgMax"];
-/// What may stand behind a tail without changing who wins.
-const BEHIND_TAIL: [&str; 10] = [
+/// What may stand between ArgMax and an output: who won is settled, only the answer's form changes.
+const BEHIND_ARGMAX: [&str; 8] = [
     "Identity",
     "Cast",
     "Reshape",
     "Flatten",
     "Squeeze",
     "Unsqueeze",
-    "Slice",
-    "ZipMap",
-    "Normalizer",
     "ArrayFeatureExtractor",
+    "ZipMap",
 ];
+/// What may stand between Softmax and an output: anything that picks, orders or rounds would change who wins.
+const BEHIND_SOFTMAX: [&str; 6] =
+    ["Identity", "Flatten", "Squeeze", "Unsqueeze", "Normalizer", "ZipMap"];
+/// What may stand between Softmax and ArgMax.
+const BETWEEN_TAILS: [&str; 1] = ["Identity"];
 
 /// What became of one node of the file.
 #[derive(Clone, Debug, Serialize)]
@@ -117,12 +120,12 @@ impl Survey {
         let mut graph =
             proto.graph.take().ok_or_else(|| OnnxProblem::NotOnnx("it holds no graph".into()))?;
         let opset = opset(&proto)?;
+        check_kinds(&graph)?;
         expand_scalers(&mut graph);
         let (input, dims) = single_input(&graph)?;
         check_definitions(&graph)?;
         let (logits, tails) = find_logits(&graph)?;
         let GraphCut { graph, dropped } = prune(graph, &input, &logits);
-        check_kinds(&graph)?;
         let notes = classify(&graph, &input)?;
         let dropped =
             dropped.into_iter().map(|(node, op)| NodeNote { node, op, role: Role::Dropped });
@@ -344,24 +347,45 @@ fn find_logits(graph: &GraphProto) -> Result<(String, Vec<Tail>), OnnxProblem> {
     for output in &graph.output {
         let mut logits = output.name.clone();
         let mut at = output.name.clone();
-        while let Some(node) = producers.get(at.as_str()) {
+        let mut since: Vec<&NodeProto> = Vec::new();
+        let mut ends_in_tail = false;
+        while let Some(&node) = producers.get(at.as_str()) {
             let op = node.op_type.as_str();
             let is_tail = TAIL.contains(&op);
-            if !is_tail && !BEHIND_TAIL.contains(&op) {
+            if !is_tail
+                && !BEHIND_ARGMAX.contains(&op)
+                && !BEHIND_SOFTMAX.contains(&op)
+                && op != "Slice"
+            {
                 break;
             }
-            // ArrayFeatureExtractor looks up a class name, or a column: either operand may be the constant.
+            // ArrayFeatureExtractor looks up a class name: (names, index).
             let Some(before) = node.input.iter().find(|name| !constants.contains(name.as_str()))
             else {
                 break;
             };
             at = before.clone();
-            if is_tail {
-                logits = before.clone();
-                let name = name_of(node);
-                if tails.iter().all(|t| t.node != name) {
-                    tails.push(Tail { node: name, op: op.into(), axis: attribute(node, "axis") });
-                }
+            if !is_tail {
+                since.push(node);
+                continue;
+            }
+            let harmless: &[&str] = match (op, ends_in_tail) {
+                (_, true) => &BETWEEN_TAILS,
+                ("ArgMax", false) => &BEHIND_ARGMAX,
+                (_, false) => &BEHIND_SOFTMAX,
+            };
+            if let Some(node) = since.iter().find(|n| !harmless.contains(&n.op_type.as_str())) {
+                return Err(refuse(
+                    node,
+                    format!("stands behind {op} and may change who wins: export the logits"),
+                ));
+            }
+            since.clear();
+            ends_in_tail = true;
+            logits = before.clone();
+            let name = name_of(node);
+            if tails.iter().all(|t| t.node != name) {
+                tails.push(Tail { node: name, op: op.into(), axis: attribute(node, "axis") });
             }
         }
         all_logits.push(logits);

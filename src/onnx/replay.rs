@@ -1,6 +1,6 @@
 //! The file's own forward pass, in its own precision: our second opinion.
 //!
-//! tract runs the graph as the file gives it, up to the logits. Nothing here knows our matrices.
+//! tract runs the file's graph up to the logits. Nothing here knows our matrices.
 
 use std::sync::Arc;
 

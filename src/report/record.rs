@@ -1,6 +1,6 @@
 //! One flat row per (image, target). Field names are a contract with users' scripts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub struct Record {
     pub upper_bound: Option<f64>,
     /// `upper_bound − margin`.
     pub gap: Option<f64>,
-    /// L1 distance of the point from the image.
+    /// Distance of the point from the image, in the budget's norm.
     pub distance: f64,
     /// Number of pixels in which they differ.
     pub changed_pixels: usize,
@@ -63,7 +63,7 @@ pub struct Record {
     pub seconds_to_best: f64,
     /// Why the search ended.
     pub stop: &'static str,
-    /// The seed of the search.
+    /// The seed of this search, made of `--seed`, image and target.
     pub seed: u64,
     /// The picture, relative to the result directory.
     pub png: Option<String>,
@@ -120,14 +120,20 @@ impl Record {
 /// Counts over all records.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// Number of records.
+    /// Number of (image, target) pairs asked for.
+    pub asked: usize,
+    /// Number of records: fewer than asked if the run was interrupted.
     pub records: usize,
+    /// Whether the run was interrupted.
+    pub interrupted: bool,
     /// Records per verdict.
     pub verdicts: BTreeMap<Verdict, usize>,
-    /// Records whose true label is known.
+    /// Images whose true label is known.
     pub labelled: usize,
-    /// Of those, records whose predicted label is the true one.
+    /// Of those, images whose predicted label is the true one.
     pub correct: usize,
+    #[serde(skip)]
+    counted: HashSet<usize>,
     /// Walks through linear regions, in all.
     pub regions: usize,
     /// LPs solved, in all.
@@ -137,12 +143,19 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Nothing counted yet of so many (image, target) pairs.
+    pub fn new(asked: usize) -> Self {
+        Self { asked, ..Self::default() }
+    }
+
     /// Counts one more record.
     pub fn add(&mut self, record: &Record) {
         self.records += 1;
         *self.verdicts.entry(record.verdict).or_default() += 1;
-        self.labelled += usize::from(record.label.is_some());
-        self.correct += usize::from(record.label == Some(record.predicted));
+        if self.counted.insert(record.image) {
+            self.labelled += usize::from(record.label.is_some());
+            self.correct += usize::from(record.label == Some(record.predicted));
+        }
         self.regions += record.regions;
         self.lps += record.lps;
         self.starts += record.starts;
@@ -178,4 +191,6 @@ pub struct Settings {
     pub time_limit: Option<f64>,
     /// Whether searches end at the first adversary.
     pub first: bool,
+    /// How walks leave a region.
+    pub way_out: &'static str,
 }

@@ -55,11 +55,6 @@ impl ResultDirectory {
         }
     }
 
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Appends one record, whole, with a single write.
     ///
     /// # Errors

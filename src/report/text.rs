@@ -46,7 +46,15 @@ pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
 }
 
 /// The lines below the table.
-pub fn summary(out: &mut impl Write, summary: &Summary, seconds: f64) -> io::Result<()> {
+pub fn summary(
+    out: &mut impl Write,
+    summary: &Summary,
+    seconds: f64,
+    skipped: usize,
+) -> io::Result<()> {
+    if summary.interrupted {
+        writeln!(out, "interrupted: {} of {} were searched", summary.records, summary.asked)?;
+    }
     let verdicts = summary.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
     writeln!(
         out,
@@ -57,6 +65,12 @@ pub fn summary(out: &mut impl Write, summary: &Summary, seconds: f64) -> io::Res
         summary.regions,
         summary.lps
     )?;
+    if skipped > 0 {
+        writeln!(
+            out,
+            "{skipped} images not searched: predicted as their target already, or no target named"
+        )?;
+    }
     if summary.labelled > 0 {
         let share = 100.0 * summary.correct as f64 / summary.labelled as f64;
         writeln!(

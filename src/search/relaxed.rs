@@ -71,9 +71,13 @@ impl<'q, 'n> RelaxedStarts<'q, 'n> {
             weights[place] = 0.0;
             let NeuronId { layer, index } = self.neurons[place];
             self.relaxation.fix(place, Some(!pattern.get(layer, index)));
-            match self.relaxation.solve(budget)? {
-                Some(relaxed) => return Ok(self.current.insert(relaxed).point.clone()),
-                None => self.relaxation.fix(place, None),
+            match self.relaxation.solve(budget) {
+                Ok(Some(relaxed)) => return Ok(self.current.insert(relaxed).point.clone()),
+                Ok(None) => self.relaxation.fix(place, None),
+                Err(error) => {
+                    self.relaxation.fix(place, None);
+                    return Err(error);
+                }
             }
         }
     }

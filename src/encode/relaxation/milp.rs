@@ -43,7 +43,10 @@ impl Relaxation<'_, '_> {
         self.lp.set_start(&self.milp_point(incumbent));
         let base = self.costs.constant;
         let (solution, bound, finished) = match self.lp.solve(limits, Simplex::Choose)? {
-            LpOutcome::Optimal(solution) => (Some(solution.clone()), solution.objective, true),
+            LpOutcome::Optimal(solution) => {
+                let bound = solution.bound.value();
+                (Some(solution), bound, true)
+            }
             LpOutcome::Limit(stopped) => {
                 let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
                 (stopped.incumbent, bound, false)

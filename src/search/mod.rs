@@ -92,7 +92,6 @@ pub fn search(
     let mut region = RegionLp::new(query);
     let mut seen: HashSet<ActivationPattern> = HashSet::new();
     let mut starts = Starts::new(query, bounds, options, ChaCha8Rng::seed_from_u64(options.seed));
-    let way_out = if options.method == Method::Paper { WayOut::Epsilon } else { options.way_out };
 
     let mut best = query.evaluate(query.set.centre().to_vec(), &mut trace);
     let mut time_to_best = budget.elapsed();
@@ -113,8 +112,11 @@ pub fn search(
             }
         };
         let mut start = query.evaluate(point, &mut trace);
-        if options.method == Method::Rw {
+        // Two ways of walking end in different places: what is not climbed is walked as in the paper.
+        let mut way_out = WayOut::Epsilon;
+        if starts.climbs(kind) {
             start = frank_wolfe(query, start, &mut trace);
+            way_out = options.way_out;
         }
         let end = walk(&mut region, start, &mut seen, way_out, budget).end;
         let gained = end.margin > best.margin + tolerance::GAIN;

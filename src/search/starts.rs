@@ -22,7 +22,7 @@ const RELAXED_WEIGHT: f64 = 0.02;
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartKind {
-    /// The set's centre.
+    /// The set's centre, climbed from and, as the second start, walked from as it is.
     Centre,
     /// A random pattern, biased towards what helps; the point is the best one if that pattern held everywhere.
     Pattern,
@@ -59,6 +59,12 @@ impl<'q, 'n> Starts<'q, 'n> {
         let scores = kinds.map(|kind| (kind, Score::default()));
         let relaxed = RelaxedStarts::new(query, bounds);
         Self { query, method: options.method, relaxed, rng, made: 0, scores }
+    }
+
+    /// Whether to climb before walking. Ascents lead to few ends: the centre's second start and the relaxation's points are
+    /// walked from directly, which takes longer and ends elsewhere.
+    pub fn climbs(&self, kind: StartKind) -> bool {
+        self.method == Method::Rw && kind != StartKind::Relaxed && self.made != 2
     }
 
     /// Number of starts made.
@@ -99,7 +105,7 @@ impl<'q, 'n> Starts<'q, 'n> {
     fn kind(&mut self) -> StartKind {
         match (self.method, self.made) {
             (Method::Paper, _) | (_, FIRST_RELAXED) => StartKind::Relaxed,
-            (_, 0) => StartKind::Centre,
+            (_, 0 | 1) => StartKind::Centre,
             (_, made) => {
                 let open = if made < FIRST_RELAXED { 2 } else { 3 };
                 let weight = |(kind, score): &(StartKind, Score)| {

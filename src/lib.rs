@@ -18,7 +18,7 @@
 //! - [`encode`]: a query as live LPs: one linear region, or the relaxation of the whole network
 //! - [`mod@walk`]: from region to region while the margin grows
 //! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
-//! - [`verdict`]: the judge, who shares no code with the search and replays the file
+//! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
 //! - [`verify`]: the pipeline for one image and target
 //! - [`report`]: records, tables, JSON, pictures, files
 //! - [`tolerance`]: every epsilon, with its reason

@@ -103,7 +103,8 @@ pub fn search(
         if idle >= options.patience {
             break SearchStop::Patience;
         }
-        let (kind, point) = match starts.next(budget) {
+        let spent = (region.work() + starts.work()).iterations;
+        let (kind, point) = match starts.next(&best, budget) {
             Ok(start) => start,
             Err(error) => {
                 log::debug!("start: {error}");
@@ -128,7 +129,7 @@ pub fn search(
             }
         }
         idle = if gained { 0 } else { idle + 1 };
-        starts.learn(kind, gained);
+        starts.learn(kind, gained, (region.work() + starts.work()).iterations - spent);
     };
     let work = region.work() + starts.work();
     Found { best, starts: starts.made(), work, time_to_best, stop }

@@ -8,16 +8,23 @@ use super::{Method, SearchOptions};
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
 use crate::encode::{RegionError, Work};
-use crate::query::Query;
+use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::query::{Candidate, Query};
 
 /// How likely a neuron is drawn in the state that helps the objective.
 const OPTIMISM: f64 = 0.9;
 
+/// How likely a neuron changes its state in a start near the best point.
+const RESTLESS: f64 = 0.03;
+
 /// The start at which the relaxation is first asked. Cheap starts come before: they often find the optimum.
 const FIRST_RELAXED: usize = 5;
 
-/// A relaxation costs as much as dozens of other starts, so it is drawn less often at equal success.
-const RELAXED_WEIGHT: f64 = 0.02;
+/// What a start without any LP costs, in simplex iterations.
+const START_COST: f64 = 50.0;
+
+/// What a relaxation is taken to cost before the first one was solved.
+const RELAXED_COST: f64 = 5000.0;
 
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,24 +35,41 @@ pub enum StartKind {
     Pattern,
     /// A random point: somewhere on the way to the vertex that a random direction points at.
     Random,
+    /// On the way from the best point so far to the vertex that its gradient would point at if a few neurons had another
+    /// state.
+    Nearby,
     /// The relaxation's point, or that of one of its restrictions.
     Relaxed,
 }
 
-/// All kinds behind one door; the next kind is drawn by what it has brought so far.
+/// All kinds behind one door; the next kind is drawn by what it has brought for its cost so far.
 pub struct Starts<'q, 'n> {
     query: &'q Query<'n>,
     method: Method,
     relaxed: RelaxedStarts<'q, 'n>,
     rng: ChaCha8Rng,
+    trace: Trace,
     made: usize,
-    scores: [(StartKind, Score); 3],
+    scores: [(StartKind, Score); 4],
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// Gains, and what all tries have cost, in simplex iterations: unlike seconds the same in every run.
+#[derive(Clone, Copy, Debug)]
 struct Score {
-    tries: f64,
+    cost: f64,
     gains: f64,
+}
+
+impl Score {
+    /// Before anything is known: one gain in two tries.
+    fn of(kind: StartKind) -> Self {
+        let cost = if kind == StartKind::Relaxed { RELAXED_COST } else { START_COST };
+        Self { cost: 2.0 * cost, gains: 1.0 }
+    }
+
+    fn gains_per_cost(&self) -> f64 {
+        self.gains / self.cost
+    }
 }
 
 impl<'q, 'n> Starts<'q, 'n> {
@@ -55,10 +79,11 @@ impl<'q, 'n> Starts<'q, 'n> {
         options: &SearchOptions,
         rng: ChaCha8Rng,
     ) -> Self {
-        let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Relaxed];
-        let scores = kinds.map(|kind| (kind, Score::default()));
+        let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Nearby, StartKind::Relaxed];
+        let scores = kinds.map(|kind| (kind, Score::of(kind)));
         let relaxed = RelaxedStarts::new(query, bounds);
-        Self { query, method: options.method, relaxed, rng, made: 0, scores }
+        let trace = Trace::new(query.network);
+        Self { query, method: options.method, relaxed, rng, trace, made: 0, scores }
     }
 
     /// Whether to climb before walking. Ascents lead to few ends: the centre's second start and the relaxation's points are
@@ -81,23 +106,31 @@ impl<'q, 'n> Starts<'q, 'n> {
     ///
     /// # Errors
     /// When the time is up or the LP solver fails.
-    pub fn next(&mut self, budget: &Budget) -> Result<(StartKind, Vec<f64>), RegionError> {
+    pub fn next(
+        &mut self,
+        best: &Candidate,
+        budget: &Budget,
+    ) -> Result<(StartKind, Vec<f64>), RegionError> {
         let kind = self.kind();
         self.made += 1;
         let direction = match kind {
             StartKind::Centre => return Ok((kind, self.query.set.centre().to_vec())),
             StartKind::Relaxed => return Ok((kind, self.relaxed.next(&mut self.rng, budget)?)),
             StartKind::Pattern => pattern_direction(self.query, &mut self.rng),
+            StartKind::Nearby => self.nearby_direction(&best.point),
             StartKind::Random => {
                 (0..self.query.network.inputs()).map(|_| self.rng.random_range(-1.0..1.0)).collect()
             }
         };
         let mut point = self.query.set.maximise(&direction).point;
-        if kind == StartKind::Random {
-            let share = self.rng.random_range(0.0..1.0);
-            for (x, centre) in point.iter_mut().zip(self.query.set.centre()) {
-                *x = centre + share * (*x - centre);
-            }
+        let from = match kind {
+            StartKind::Random => self.query.set.centre(),
+            StartKind::Nearby => &best.point,
+            _ => return Ok((kind, point)),
+        };
+        let share = self.rng.random_range(0.0..1.0);
+        for (x, from) in point.iter_mut().zip(from) {
+            *x = from + share * (*x - from);
         }
         Ok((kind, point))
     }
@@ -107,11 +140,8 @@ impl<'q, 'n> Starts<'q, 'n> {
             (Method::Paper, _) | (_, FIRST_RELAXED) => StartKind::Relaxed,
             (_, 0 | 1) => StartKind::Centre,
             (_, made) => {
-                let open = if made < FIRST_RELAXED { 2 } else { 3 };
-                let weight = |(kind, score): &(StartKind, Score)| {
-                    let factor = if *kind == StartKind::Relaxed { RELAXED_WEIGHT } else { 1.0 };
-                    factor * (score.gains + 1.0) / (score.tries + 2.0)
-                };
+                let open = if made < FIRST_RELAXED { 3 } else { 4 };
+                let weight = |(_, score): &(StartKind, Score)| score.gains_per_cost();
                 let total: f64 = self.scores[..open].iter().map(weight).sum();
                 let mut ticket = self.rng.random_range(0.0..total);
                 let drawn = self.scores[..open].iter().find(|scored| {
@@ -123,10 +153,24 @@ impl<'q, 'n> Starts<'q, 'n> {
         }
     }
 
-    /// Remembers what a start of this kind brought.
-    pub fn learn(&mut self, kind: StartKind, gained: bool) {
+    /// The gradient at `point` with some neurons in another state.
+    fn nearby_direction(&mut self, point: &[f64]) -> Vec<f64> {
+        self.query.network.forward(point, &mut self.trace);
+        let mut pattern = ActivationPattern::at(&self.trace);
+        for layer in 0..self.trace.hidden() {
+            for index in 0..self.trace.activations(layer).len() {
+                if self.rng.random_bool(RESTLESS) {
+                    pattern.flip(NeuronId { layer, index });
+                }
+            }
+        }
+        self.query.network.gradient(&self.query.objective, &pattern)
+    }
+
+    /// Remembers what a start of this kind brought and, in simplex iterations, cost.
+    pub fn learn(&mut self, kind: StartKind, gained: bool, iterations: usize) {
         for (_, score) in self.scores.iter_mut().filter(|(k, _)| *k == kind) {
-            score.tries += 1.0;
+            score.cost += START_COST + iterations as f64;
             score.gains += f64::from(u8::from(gained));
         }
     }

@@ -37,7 +37,7 @@ pub enum Method {
 pub struct SearchOptions {
     /// Seed of the starts. Default 0.
     pub seed: u64,
-    /// Starts in a row without gain before the search ends. Default 50.
+    /// Starts in a row without gain before the search ends. Default 45.
     pub patience: usize,
     /// How walks leave a region. Default: flip.
     pub way_out: WayOut,
@@ -47,7 +47,7 @@ pub struct SearchOptions {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { seed: 0, patience: 50, way_out: WayOut::default(), method: Method::default() }
+        Self { seed: 0, patience: 45, way_out: WayOut::default(), method: Method::default() }
     }
 }
 
@@ -78,6 +78,10 @@ pub struct Found {
     /// Why the search ended.
     pub stop: SearchStop,
 }
+
+/// Many climbs end in few places. After so many starts without gain, one that climbs to where a walk has been is walked from
+/// as it is: slower, but it sees other regions.
+const UNCLIMBED_AFTER: usize = 35;
 
 /// Searches for the best point of the query's set. `bounds` are those of the query. Every better point is offered
 /// to `better`, which may end the search.
@@ -116,7 +120,11 @@ pub fn search(
         // Two ways of walking end in different places: what is not climbed is walked as in the paper.
         let mut way_out = WayOut::Epsilon;
         if starts.climbs(kind) {
-            start = frank_wolfe(query, start, &mut trace);
+            let climbed = frank_wolfe(query, start.clone(), &mut trace);
+            query.network.forward(&climbed.point, &mut trace);
+            if idle < UNCLIMBED_AFTER || !seen.contains(&ActivationPattern::at(&trace)) {
+                start = climbed;
+            }
             way_out = options.way_out;
         }
         let end = walk(&mut region, start, &mut seen, way_out, budget).end;

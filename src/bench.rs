@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rw_adv::bounds;
+use rw_adv::bounds::{self, Above, Arithmetic, Arithmetic::Exact, Effort, LinearBounds};
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
 use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
@@ -39,6 +39,14 @@ pub enum Bench {
         /// Time of one proof; instances that are not proven do not count
         #[arg(long, default_value_t = 60.0, value_parser = positive)]
         proof_seconds: f64,
+    },
+    /// Upper bounds, from the dual norm's to ours, beside the best margins found
+    Bounds {
+        #[command(flatten)]
+        problems: Problems,
+        /// L1 budgets, one table each
+        #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_parser = positive)]
+        deltas: Vec<f64>,
     },
     /// Finished local searches per hour on random networks with many inputs
     Random {
@@ -117,6 +125,7 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Quality { problems, seconds, proof_seconds } => {
             quality(&mut out, &problems, seconds, proof_seconds)
         }
+        Bench::Bounds { problems, deltas } => upper_bounds(&mut out, problems, &deltas),
         Bench::Random { widths, seconds, seed } => random(&mut out, &widths, seconds, seed),
     }
 }
@@ -200,13 +209,27 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         (regions, lps) = (regions + work.regions, lps + work.lps);
         let go_on = |_: &_| std::ops::ControlFlow::Continue(());
         let (rw, rw_seconds) = timed(|| {
-            let bounds = bounds::crown(&model.network, &query.set);
+            let bounds = bounds::LinearBounds::new(
+                &model.network,
+                &query.set,
+                bounds::Above::Envelopes,
+                bounds::Arithmetic::Exact,
+            )
+            .neurons()
+            .clone();
             let options = SearchOptions { patience: 11, ..SearchOptions::default() };
             search(&query, &bounds, &options, &Budget::unlimited(), go_on)
         });
         let (paper, paper_seconds) = timed(|| {
             let limit = Budget::start(Some(Duration::from_secs_f64(rw_seconds)), None);
-            let bounds = bounds::crown(&model.network, &query.set);
+            let bounds = bounds::LinearBounds::new(
+                &model.network,
+                &query.set,
+                bounds::Above::Envelopes,
+                bounds::Arithmetic::Exact,
+            )
+            .neurons()
+            .clone();
             let options = SearchOptions {
                 method: Method::Paper,
                 patience: usize::MAX,
@@ -271,7 +294,14 @@ fn quality(
         let mut target = rng.random_range(0..network.outputs() - 1);
         target += usize::from(target >= problem.predicted.0);
         let query = problems.query(network, problem, Label(target));
-        let bounds = bounds::crown(network, &query.set);
+        let bounds = bounds::LinearBounds::new(
+            network,
+            &query.set,
+            bounds::Above::Envelopes,
+            bounds::Arithmetic::Exact,
+        )
+        .neurons()
+        .clone();
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
         let options = SearchOptions {
             seed: problem.image as u64,
@@ -315,6 +345,72 @@ fn quality(
         searching / list.len() as f64,
         proving / list.len() as f64
     )?;
+    Ok(())
+}
+
+/// Every bound of every image, and what is decided; one table per budget.
+fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) -> Result<()> {
+    let (model, list) = problems.open()?;
+    let network = &model.network;
+    for &delta in deltas {
+        problems.delta = delta;
+        writeln!(out, "delta {delta}")?;
+        writeln!(
+            out,
+            "{:>6} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
+            "image", "target", "dual norm", "exact", "+ alpha", "+ envelope", "found", "seconds"
+        )?;
+        let mut gaps = [0.0; 4];
+        let (mut robust, mut adversarial, mut seconds, mut noise) = (0, 0, 0.0, 0.0);
+        for problem in &list {
+            let query = problems.query(network, problem, problem.runner_up);
+            let ball = InputSet::whole_l1_ball(&problem.pixels, delta);
+            let bound = |set: &InputSet, above: Above, steps: usize, arithmetic: Arithmetic| {
+                let linear = LinearBounds::new(network, set, above, arithmetic);
+                let effort = Effort { steps, ..Effort::default() };
+                (linear.certify(&query.objective, &effort, &Budget::unlimited()), linear)
+            };
+            let steps = Effort::default().steps;
+            let dual = bound(&ball, Above::Chords, 0, Exact).0;
+            let exact = bound(&query.set, Above::Chords, 0, Exact).0;
+            let alpha = bound(&query.set, Above::Chords, steps, Exact).0;
+            let ((envelope, linear), spent) =
+                timed(|| bound(&query.set, Above::Envelopes, steps, Exact));
+            let f32 = Arithmetic::F32(&model.roundings);
+            let in_f32 = bound(&query.set, Above::Envelopes, steps, f32).0;
+            let options = SearchOptions { seed: problem.image as u64, ..SearchOptions::default() };
+            let go_on = |_: &_| std::ops::ControlFlow::Continue(());
+            let found =
+                search(&query, linear.neurons(), &options, &Budget::unlimited(), go_on).best.margin;
+            let bounds = [dual, exact, alpha, envelope].map(|b| b.value());
+            for (gap, bound) in gaps.iter_mut().zip(bounds) {
+                *gap += (bound - found) / list.len() as f64;
+            }
+            seconds += spent;
+            robust += usize::from(in_f32.value() < 0.0);
+            noise = f64::max(noise, in_f32.value() - envelope.value());
+            adversarial += usize::from(found > 0.0);
+            let [dual, exact, alpha, envelope] = bounds;
+            writeln!(
+                out,
+                "{:>6} {:>6} {dual:>10.4} {exact:>10.4} {alpha:>10.4} {envelope:>10.4} {found:>10.4} {spent:>8.3}",
+                problem.image, problem.runner_up
+            )?;
+            out.flush()?;
+        }
+        let [dual, exact, alpha, envelope] = gaps;
+        writeln!(
+            out,
+            "mean gap {dual:>16.4} {exact:>10.4} {alpha:>10.4} {envelope:>10.4}   ({:.1} % of the dual norm's), {:.3} s per image",
+            100.0 * envelope / dual,
+            seconds / list.len() as f64
+        )?;
+        writeln!(
+            out,
+            "{robust} robust, {adversarial} adversarial, {} undecided; in f32 bounds are at most {noise:.4} larger",
+            list.len() - robust - adversarial
+        )?;
+    }
     Ok(())
 }
 

@@ -105,10 +105,15 @@ pub fn attack(
         predicted,
         target,
     };
-    let neuron_bounds = bounds::crown(&model.network, &query.set);
+    let linear = bounds::LinearBounds::new(
+        &model.network,
+        &query.set,
+        bounds::Above::Envelopes,
+        bounds::Arithmetic::Exact,
+    );
     let seed = item_seed(attack.search.seed, sample.index, target);
     let options = SearchOptions { seed, ..attack.search };
-    let found = search(&query, &neuron_bounds, &options, budget, |better| {
+    let found = search(&query, linear.neurons(), &options, budget, |better| {
         let enough = attack.first && better.margin > 0.0;
         let fools =
             enough && judge.judge(&case, &better.point).is_ok_and(|j| j.witness().is_some());

@@ -7,17 +7,18 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use faer::{Mat, mat};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rw_adv::bounds::{NeuronBounds, crown, interval_arithmetic, upper_bound};
+use rw_adv::bounds::{Above, Arithmetic, Effort, LinearBounds, interval_arithmetic};
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation};
 use rw_adv::input::{InputSet, Norm};
 use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
-use rw_adv::network::{ActivationPattern, Dense, Label, Network, NeuronId, Trace};
+use rw_adv::network::{ActivationPattern, Dense, Label, LayerRounding, Network, NeuronId, Trace};
 use rw_adv::query::{Candidate, Query};
 use rw_adv::search::{Found, Method, SearchOptions, frank_wolfe, search};
 use rw_adv::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
@@ -73,12 +74,12 @@ fn solved(seeds: std::ops::Range<u64>, make: fn(u64) -> Problem) -> Vec<Solved> 
     seeds.into_par_iter().map(solve).collect()
 }
 
-/// Every case; `act` gets one of its own query and neuron bounds.
-fn for_each(act: impl Fn(&Solved, &Query, &NeuronBounds) + Sync) {
+/// Every case; `act` gets one of its own query and CROWN's bounds.
+fn for_each(act: impl Fn(&Solved, &Query, &LinearBounds) + Sync) {
     let (tiny, wide): (&[Solved], &[Solved]) = (&TINY, &WIDE);
     tiny.par_iter().chain(wide).for_each(|case| {
         let query = case.problem.query();
-        let bounds = crown(query.network, &query.set);
+        let bounds = LinearBounds::new(query.network, &query.set, Above::Chords, Arithmetic::Exact);
         act(case, &query, &bounds);
     });
 }
@@ -324,8 +325,8 @@ fn start_at(query: &Query, point: &[f64]) -> Candidate {
 }
 
 fn searched(query: &Query, options: &SearchOptions) -> Found {
-    let bounds = crown(query.network, &query.set);
-    search(query, &bounds, options, &Budget::unlimited(), |_| ControlFlow::Continue(()))
+    let bounds = LinearBounds::new(query.network, &query.set, Above::Envelopes, Arithmetic::Exact);
+    search(query, bounds.neurons(), options, &Budget::unlimited(), |_| ControlFlow::Continue(()))
 }
 
 /// The oracle against itself: its LP's value is what the network gives at its point, and that point is in the set.
@@ -385,15 +386,46 @@ fn walks_end_between_their_start_and_the_optimum() {
 fn the_optimum_is_below_the_relaxation_and_that_below_crown() {
     for_each(|Solved { problem, best }, query, bounds| {
         let seed = problem.seed;
-        let relaxed = Relaxation::new(query, bounds).solve(&Budget::unlimited());
+        let relaxed = Relaxation::new(query, bounds.neurons()).solve(&Budget::unlimited());
         let relaxed = relaxed.expect("solved").expect("the set is not empty");
-        let backward = upper_bound(query.network, &query.set, bounds, &query.objective);
+        let effort = Effort { steps: 0, ..Effort::default() };
+        let backward = bounds.certify(&query.objective, &effort, &Budget::unlimited()).value();
         let claimed = relaxed.claimed_bound;
         assert!(best.value <= claimed + SAME, "seed {seed}: {} {claimed}", best.value);
         assert!(claimed <= backward + SAME, "seed {seed}: {claimed} {backward}");
         assert!(problem.set.contains(&relaxed.point, 1e-9), "seed {seed}");
         assert!(relaxed.z.iter().all(|z| (0.0..=1.0).contains(z)), "seed {seed}");
     });
+}
+
+/// No optimum exceeds a certificate, and a certificate of f32 runs is never below that of the function.
+#[test]
+fn the_optimum_is_below_every_certified_bound() {
+    let tight = AtomicUsize::new(0);
+    for_each(|Solved { problem, best }, query, _| {
+        let plain: Vec<LayerRounding> =
+            query.network.layers().iter().map(LayerRounding::plain).collect();
+        for above in [Above::Chords, Above::Envelopes] {
+            let mut values = Vec::new();
+            for arithmetic in [Arithmetic::Exact, Arithmetic::F32(&plain)] {
+                let bounds = LinearBounds::new(query.network, &query.set, above, arithmetic);
+                for steps in [0, 15] {
+                    let effort = Effort { steps, ..Effort::default() };
+                    let bound = bounds.certify(&query.objective, &effort, &Budget::unlimited());
+                    let seed = problem.seed;
+                    // The oracle's LP is right to about 1e-9; the certificate needs no tolerance of its own.
+                    assert!(best.value <= bound.value() + 1e-8, "seed {seed} {above:?} {steps}");
+                    values.push(bound.value());
+                }
+            }
+            assert!(values[1] <= values[0] && values[3] <= values[2], "steps never hurt");
+            if values[1] < best.value + 1e-6 {
+                tight.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    // A bound that is never attained would not notice being a little too low.
+    assert!(tight.load(Ordering::Relaxed) > 1000, "{tight:?} bounds are attained");
 }
 
 /// With interval arithmetic's neuron bounds the relaxation is looser, but still within the interval of the objective.
@@ -448,7 +480,7 @@ fn a_region_lp_is_the_whole_lp_of_its_region() {
 fn a_relaxation_fixed_to_the_best_pattern_still_holds_the_optimum() {
     for_each(|Solved { problem, best }, query, bounds| {
         let seed = problem.seed;
-        let mut relaxation = Relaxation::new(query, bounds);
+        let mut relaxation = Relaxation::new(query, bounds.neurons());
         let neurons: Vec<NeuronId> = relaxation.neurons().collect();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let solve = |relaxation: &mut Relaxation| {

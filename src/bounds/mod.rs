@@ -1,12 +1,20 @@
-//! Intervals that every neuron provably stays in (up to rounding) while the input stays in its set.
+//! Intervals that every neuron provably stays in while the input stays in its set, and proven upper bounds of what the
+//! network can be made to say there.
 
-mod crown;
+mod certificate;
+mod envelope;
 mod interval;
+mod lifted;
+mod linear;
+mod rounding;
+#[cfg(test)]
+mod tests;
 
 use crate::network::NeuronId;
 
-pub use crown::{crown, upper_bound};
+pub use certificate::{BoundMethod, CertifiedBound, Effort};
 pub use interval::interval_arithmetic;
+pub use linear::{Above, Arithmetic, Choice, LinearBounds};
 
 /// `lower ≤ g ≤ upper`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -41,6 +41,12 @@ impl InputSet {
         Self { budget: Some(delta), ..Self::linf_ball(centre, 1.0) }
     }
 
+    /// `‖x − x̂‖₁ ≤ delta` without the pixel box: what tools assume that concretise by the dual norm.
+    pub fn whole_l1_ball(centre: &[f64], delta: f64) -> Self {
+        let anywhere = vec![delta; centre.len()];
+        Self { centre: centre.to_vec(), up: anywhere.clone(), down: anywhere, budget: Some(delta) }
+    }
+
     /// `‖x − x̂‖∞ ≤ delta` and `0 ≤ x ≤ 1`.
     pub fn linf_ball(centre: &[f64], delta: f64) -> Self {
         let up = centre.iter().map(|x| (1.0 - x).min(delta)).collect();

@@ -93,6 +93,33 @@ impl Dense {
     }
 }
 
+/// What the rounding errors of a file are proportional to that computes a layer in several steps, neuron by neuron: the numbers
+/// before folding may be larger than those that came out.
+#[derive(Clone, Debug)]
+pub struct LayerRounding {
+    /// Magnitudes that went into a row's weights, relative to the weights that came out; at least 1.
+    pub amplification: Vec<f64>,
+    /// Magnitudes that went into a row's weights, added up.
+    pub gain: Vec<f64>,
+    /// Magnitudes that went into the bias; at least its own.
+    pub offset: Vec<f64>,
+    /// Operations one after the other, at most, from the layer's inputs to its outputs.
+    pub operations: usize,
+}
+
+impl LayerRounding {
+    /// Of a layer that the file computes as it is.
+    pub fn plain(dense: &Dense) -> Self {
+        let gain = |i: usize| dense.weights.row(i).iter().map(|w| w.abs()).sum();
+        Self {
+            amplification: vec![1.0; dense.outputs()],
+            gain: (0..dense.outputs()).map(gain).collect(),
+            offset: dense.bias.iter().map(|b| b.abs()).collect(),
+            operations: dense.inputs() + 2,
+        }
+    }
+}
+
 impl fmt::Debug for Dense {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Dense({} -> {})", self.inputs(), self.outputs())

@@ -8,7 +8,7 @@
 
 use faer::Mat;
 
-use crate::network::Dense;
+use crate::network::{Dense, LayerRounding};
 
 /// One element: `constant + Σ coefficient · input[index]`.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub gain: f64,
     /// Sum of the magnitudes that went into the constant.
     pub offset: f64,
+    /// Operations one after the other, at most, in whatever order sums are computed.
+    pub operations: usize,
 }
 
 impl Row {
@@ -30,11 +32,13 @@ impl Row {
         self.constant *= factor;
         self.gain *= factor.abs();
         self.offset *= factor.abs();
+        self.operations += 1;
     }
 
     fn shift(&mut self, by: f64) {
         self.constant += by;
         self.offset += by.abs();
+        self.operations += 1;
     }
 }
 
@@ -53,7 +57,13 @@ impl Affine {
     /// Element `i` is input `i`.
     pub fn identity(stage: usize, shape: &[usize]) -> Self {
         let inputs: usize = shape.iter().product();
-        let row = |i| Row { terms: vec![(i as u32, 1.0)], constant: 0.0, gain: 1.0, offset: 0.0 };
+        let row = |i| Row {
+            terms: vec![(i as u32, 1.0)],
+            constant: 0.0,
+            gain: 1.0,
+            offset: 0.0,
+            operations: 0,
+        };
         Self { stage, inputs, shape: shape.to_vec(), rows: (0..inputs).map(row).collect() }
     }
 
@@ -86,7 +96,7 @@ impl Affine {
     }
 
     /// The matrix, and how much larger than its coefficients the numbers were that made them.
-    pub fn to_dense(&self) -> (Dense, Conditioning) {
+    pub fn to_dense(&self) -> (Dense, LayerRounding) {
         let mut weights = Mat::zeros(self.rows.len(), self.inputs);
         for (i, row) in self.rows.iter().enumerate() {
             for &(j, coefficient) in &row.terms {
@@ -99,19 +109,14 @@ impl Affine {
             if sum > 0.0 { (row.gain / sum).max(1.0) } else { 1.0 }
         };
         let amplification = self.rows.iter().map(cancelled).collect();
-        let offset = self.rows.iter().map(|row| row.offset).collect();
-        (Dense { weights, bias }, Conditioning { amplification, offset })
+        let rounding = LayerRounding {
+            amplification,
+            gain: self.rows.iter().map(|row| row.gain).collect(),
+            offset: self.rows.iter().map(|row| row.offset).collect(),
+            operations: self.rows.iter().map(|row| row.operations).max().unwrap_or(0),
+        };
+        (Dense { weights, bias }, rounding)
     }
-}
-
-/// How much a layer's folded numbers cancelled, row by row: the file computes with the numbers
-/// before folding, so this is what its rounding errors are proportional to.
-#[derive(Clone, Debug)]
-pub(super) struct Conditioning {
-    /// Magnitudes that went into a row's weights, relative to the weights that came out; at least 1.
-    pub amplification: Vec<f64>,
-    /// Magnitudes that went into the bias; at least its own.
-    pub offset: Vec<f64>,
 }
 
 /// Builds linear combinations of rows, one after the other.
@@ -122,6 +127,8 @@ pub(super) struct Mixer {
     constant: f64,
     gain: f64,
     offset: f64,
+    parts: usize,
+    longest: usize,
 }
 
 impl Mixer {
@@ -133,6 +140,8 @@ impl Mixer {
             constant: 0.0,
             gain: 0.0,
             offset: 0.0,
+            parts: 0,
+            longest: 0,
         }
     }
 
@@ -152,12 +161,15 @@ impl Mixer {
         self.constant += factor * row.constant;
         self.gain += factor.abs() * row.gain;
         self.offset += factor.abs() * row.offset;
+        self.parts += 1;
+        self.longest = self.longest.max(row.operations);
     }
 
     /// Adds a constant.
     pub fn shift(&mut self, by: f64) {
         self.constant += by;
         self.offset += by.abs();
+        self.parts += 1;
     }
 
     /// The combination so far; the mixer is empty again afterwards.
@@ -169,8 +181,17 @@ impl Mixer {
             self.coefficients[index as usize] = 0.0;
             self.seen[index as usize] = false;
         }
-        let row = Row { terms, constant: self.constant, gain: self.gain, offset: self.offset };
+        // A product and an addition for every part.
+        let operations = self.longest + self.parts + 1;
+        let row = Row {
+            terms,
+            constant: self.constant,
+            gain: self.gain,
+            offset: self.offset,
+            operations,
+        };
         (self.constant, self.gain, self.offset) = (0.0, 0.0, 0.0);
+        (self.parts, self.longest) = (0, 0);
         row
     }
 }
@@ -189,11 +210,11 @@ mod tests {
             mixer.add(&x.rows[1], sign);
             mixer.finish()
         });
-        let (dense, conditioning) = Affine { rows: rows.to_vec(), ..x }.to_dense();
+        let (dense, rounding) = Affine { rows: rows.to_vec(), ..x }.to_dense();
         assert_eq!(dense.weights, faer::mat![[2.0, 2.0], [2.0, -2.0]]);
         assert_eq!(dense.bias, [2.0, 0.0]);
-        assert_eq!(conditioning.amplification, [1.0, 1.0]);
-        assert_eq!(conditioning.offset, [2.0, 2.0]);
+        assert_eq!(rounding.amplification, [1.0, 1.0]);
+        assert_eq!(rounding.offset, [2.0, 2.0]);
     }
 
     #[test]
@@ -201,9 +222,9 @@ mod tests {
         let x = Affine::identity(0, &[1]);
         let much = x.clone().scale_shift(|_| (1000.0, 0.0));
         let little = much.add_scaled(&x.scale_shift(|_| (999.0, 0.0)), -1.0);
-        let (dense, conditioning) = little.to_dense();
+        let (dense, rounding) = little.to_dense();
         assert_eq!(dense.weights[(0, 0)], 1.0);
-        assert_eq!(conditioning.amplification, [1999.0]);
+        assert_eq!(rounding.amplification, [1999.0]);
     }
 
     #[test]

@@ -9,10 +9,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::affine::Conditioning;
 use super::error::OnnxProblem;
 use super::replay::Replay;
-use crate::network::{Dense, Network, Trace};
+use crate::network::{Dense, LayerRounding, Network, Trace};
 
 /// The check's inputs are the same in every run.
 const SEED: u64 = 0x0227_5eed;
@@ -42,12 +41,12 @@ pub struct Agreement {
 /// When one logit of one input differs by more than rounding explains, or is not a number.
 pub(super) fn compare(
     network: &Network,
-    conditioning: &[Conditioning],
+    roundings: &[LayerRounding],
     replay: &Replay,
 ) -> Result<Agreement, OnnxProblem> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut trace = Trace::new(network);
-    let allowance = Allowance::new(network, conditioning);
+    let allowance = Allowance::new(network, roundings);
     let mut agreement =
         Agreement { inputs: 4 * PER_KIND, largest_difference: 0.0, largest_fraction: 0.0 };
     for number in 0..agreement.inputs {
@@ -89,7 +88,7 @@ fn draw(kind: usize, rng: &mut ChaCha8Rng) -> f32 {
 /// A layer hands on the errors it is given (as independent ones: squares add up) and adds its own,
 /// proportional to the magnitudes it sums. The smallest f32 keeps the allowance above zero.
 struct Allowance<'a> {
-    conditioning: &'a [Conditioning],
+    roundings: &'a [LayerRounding],
     /// Each layer with the absolute values of its weights, and no bias.
     magnitudes: Vec<Dense>,
     /// The sum of squared weights of each row of each layer.
@@ -97,7 +96,7 @@ struct Allowance<'a> {
 }
 
 impl<'a> Allowance<'a> {
-    fn new(network: &Network, conditioning: &'a [Conditioning]) -> Self {
+    fn new(network: &Network, roundings: &'a [LayerRounding]) -> Self {
         let absolute = |dense: &Dense| {
             let weights =
                 Mat::from_fn(dense.outputs(), dense.inputs(), |i, j| dense.weights[(i, j)].abs());
@@ -108,7 +107,7 @@ impl<'a> Allowance<'a> {
         };
         let layers = network.layers().iter();
         Self {
-            conditioning,
+            roundings,
             magnitudes: layers.clone().map(absolute).collect(),
             row_squares: layers.map(squares).collect(),
         }
@@ -118,14 +117,14 @@ impl<'a> Allowance<'a> {
     fn at(&self, x: &[f64], trace: &Trace) -> Vec<f64> {
         let mut largest_squared_error = 0.0_f64;
         let mut squared_errors = Vec::new();
-        for (layer, conditioning) in self.conditioning.iter().enumerate() {
+        for (layer, rounding) in self.roundings.iter().enumerate() {
             let input = if layer == 0 { x } else { trace.activations(layer - 1) };
             let input: Vec<f64> = input.iter().map(|h| h.abs()).collect();
             let mut summed = vec![0.0; self.magnitudes[layer].outputs()];
             self.magnitudes[layer].apply(&input, &mut summed);
             let rows = summed.iter().zip(&self.row_squares[layer]).enumerate();
             let errors = rows.map(|(i, (summed, square))| {
-                let summed = summed * conditioning.amplification[i] + conditioning.offset[i];
+                let summed = summed * rounding.amplification[i] + rounding.offset[i];
                 let own = SAFETY * (F32_ROUNDOFF * summed + f64::from(f32::MIN_POSITIVE));
                 square * largest_squared_error + own * own
             });
@@ -146,12 +145,8 @@ mod tests {
         let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref()).expect("the fixture loads");
         let mut layers = model.network.layers().to_vec();
         damage(&mut layers);
-        let plain = |dense: &Dense| Conditioning {
-            amplification: vec![1.0; dense.outputs()],
-            offset: dense.bias.iter().map(|b| b.abs()).collect(),
-        };
-        let conditioning: Vec<Conditioning> = layers.iter().map(plain).collect();
-        compare(&Network::new(layers).expect("shapes fit"), &conditioning, &model.replay)
+        let roundings: Vec<LayerRounding> = layers.iter().map(LayerRounding::plain).collect();
+        compare(&Network::new(layers).expect("shapes fit"), &roundings, &model.replay)
     }
 
     #[test]

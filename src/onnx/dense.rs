@@ -18,9 +18,9 @@ use tract_onnx::tract_core::ops::math::{Add, Div, Max, Mul, Sub};
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 use tract_onnx::tract_core::ops::source::TypedSource;
 
-use super::affine::{Affine, Conditioning, Mixer};
+use super::affine::{Affine, Mixer};
 use super::conv;
-use crate::network::Dense;
+use crate::network::{Dense, LayerRounding};
 
 /// A layer whose matrix has more entries than this is refused: 32 Mi entries are 256 MB.
 pub(super) const LARGEST_MATRIX: usize = 32 << 20;
@@ -37,7 +37,7 @@ pub(super) struct Refusal {
 /// Dense layers, first to last, and how far their numbers cancelled when they were folded.
 pub(super) struct Lowered {
     pub layers: Vec<Dense>,
-    pub conditioning: Vec<Conditioning>,
+    pub roundings: Vec<LayerRounding>,
     /// Shape of the logits in the file, batch included.
     pub output_shape: Vec<usize>,
 }
@@ -49,8 +49,7 @@ impl Lowered {
         let logits = self.layers.last()?.outputs() / batch;
         let mut wanted: Vec<usize> = (0..logits).collect();
         let mut first = Vec::new();
-        for (depth, (dense, conditioning)) in
-            self.layers.iter().zip(&self.conditioning).enumerate().rev()
+        for (depth, (dense, rounding)) in self.layers.iter().zip(&self.roundings).enumerate().rev()
         {
             let uses = |&j: &usize| wanted.iter().any(|&i| dense.weights[(i, j)] != 0.0);
             let used: Vec<usize> = (0..dense.inputs()).filter(uses).collect();
@@ -62,17 +61,18 @@ impl Lowered {
             let weights = Mat::from_fn(wanted.len(), columns.len(), |i, j| {
                 dense.weights[(wanted[i], columns[j])]
             });
-            let amplification = pick(&conditioning.amplification);
-            let offset = pick(&conditioning.offset);
-            first.push((
-                Dense { weights, bias: pick(&dense.bias) },
-                Conditioning { amplification, offset },
-            ));
+            let rounding = LayerRounding {
+                amplification: pick(&rounding.amplification),
+                gain: pick(&rounding.gain),
+                offset: pick(&rounding.offset),
+                operations: rounding.operations,
+            };
+            first.push((Dense { weights, bias: pick(&dense.bias) }, rounding));
             wanted = columns;
         }
-        let (layers, conditioning) = first.into_iter().rev().unzip();
+        let (layers, roundings) = first.into_iter().rev().unzip();
         let output_shape = [vec![1], self.output_shape[1..].to_vec()].concat();
-        Some(Self { layers, conditioning, output_shape })
+        Some(Self { layers, roundings, output_shape })
     }
 }
 
@@ -99,8 +99,8 @@ pub(super) fn lower(model: &TypedModel) -> Result<Lowered, Refusal> {
     check_size(logits.rows.len(), logits.inputs)
         .map_err(|reason| refusal(&model.nodes[output.node].name, reason))?;
     lowering.layers.push(logits.to_dense());
-    let (layers, conditioning) = lowering.layers.into_iter().unzip();
-    Ok(Lowered { layers, conditioning, output_shape: logits.shape.clone() })
+    let (layers, roundings) = lowering.layers.into_iter().unzip();
+    Ok(Lowered { layers, roundings, output_shape: logits.shape.clone() })
 }
 
 fn refusal(node: &str, reason: impl Into<String>) -> Refusal {
@@ -111,7 +111,7 @@ struct Lowering<'m> {
     model: &'m TypedModel,
     /// Data so far, by the place in the graph that gives it. Constants are in the graph's facts.
     values: HashMap<OutletId, Rc<Affine>>,
-    layers: Vec<(Dense, Conditioning)>,
+    layers: Vec<(Dense, LayerRounding)>,
     /// The node that closed each layer.
     relus: Vec<usize>,
 }

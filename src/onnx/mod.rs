@@ -25,7 +25,7 @@ pub use error::{OnnxError, OnnxProblem};
 pub use graph::{NodeNote, Role};
 pub use replay::{Replay, ReplayError};
 
-use crate::network::Network;
+use crate::network::{LayerRounding, Network};
 use graph::{Dim, Survey};
 
 /// A classifier read from an ONNX file: our matrices, and tract's run of the same file.
@@ -33,6 +33,8 @@ use graph::{Dim, Survey};
 pub struct OnnxModel {
     /// The extracted network, in `f64`.
     pub network: Network,
+    /// What the rounding errors of the file are proportional to, layer by layer, the output's last.
+    pub roundings: Vec<LayerRounding>,
     /// The file itself, run by tract in `f32`.
     pub replay: Replay,
     /// The input's dimensions without the batch, such as `[784]` or `[1, 28, 28]`.
@@ -98,9 +100,10 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     let network = Network::new(lowered.layers)?;
     let input_dims = shape[usize::from(batched)..].to_vec();
     let replay = Replay::new(typed, shape, network.inputs(), network.outputs())?;
-    let agreement = check::compare(&network, &lowered.conditioning, &replay)?;
+    let agreement = check::compare(&network, &lowered.roundings, &replay)?;
     let Survey { notes: nodes, opset, .. } = survey;
-    Ok(OnnxModel { network, replay, input_dims, nodes, agreement, opset, sha256 })
+    let roundings = lowered.roundings;
+    Ok(OnnxModel { network, roundings, replay, input_dims, nodes, agreement, opset, sha256 })
 }
 
 /// tract's typed graph for a batch of one, the input shape it was made for, and whether that shape

@@ -1,0 +1,87 @@
+//! A linear function of the moves above a ReLU, better than the chord when the budget is what keeps the neuron back.
+//!
+//! Let `g ≤ c + v·p` with `c < 0`: the neuron is off at the centre, and to switch it on costs budget. For any price `λ`,
+//! `v·p ≤ Σ max(v_k − λ, 0) p_k + λ·budget`; at `λ = −c / budget` the last term cancels `c`, and
+//! `relu(g) ≤ Σ max(v_k − λ, 0) p_k`: no constant is left, and only moves that are worth more than the price count.
+//! With `c ≥ 0` the same holds for `relu(g) − g = relu(−g)`, which gives `relu(g) ≤ c + Σ max(v_k, −c / budget) p_k`.
+
+use faer::Mat;
+
+use super::lifted::Lifted;
+use super::rounding::Allowance;
+
+/// Envelopes are left out where they would fill more than this many numbers of a layer: 256 MB.
+const MOST_NUMBERS: usize = 32 << 20;
+
+/// The envelopes of a layer's unstable neurons.
+pub struct Envelopes {
+    /// One column per envelope, one row per move.
+    slopes: Mat<f64>,
+    /// The values at the centre, rounding included.
+    at_centre: Vec<f64>,
+    /// At least `Σ |slope| p` anywhere in the set.
+    reach: Vec<f64>,
+    column_from_neuron: Vec<Option<usize>>,
+}
+
+impl Envelopes {
+    /// No envelopes for a layer of so many neurons.
+    pub fn none(width: usize) -> Self {
+        Self {
+            slopes: Mat::new(),
+            at_centre: Vec::new(),
+            reach: Vec::new(),
+            column_from_neuron: vec![None; width],
+        }
+    }
+
+    /// The envelopes of the neurons with `unstable[j]`, each below `constants[j] + slopes[·, j] · p`.
+    pub fn new(lifted: &Lifted, slopes: &Mat<f64>, constants: &[f64], unstable: &[bool]) -> Self {
+        let chosen: Vec<usize> = (0..unstable.len()).filter(|&j| unstable[j]).collect();
+        if chosen.is_empty() || lifted.len().saturating_mul(chosen.len()) > MOST_NUMBERS {
+            return Self::none(unstable.len());
+        }
+        let allowance = Allowance::f64(lifted.len());
+        let mut envelopes = Self {
+            slopes: Mat::zeros(lifted.len(), chosen.len()),
+            at_centre: Vec::new(),
+            reach: Vec::new(),
+            column_from_neuron: vec![None; unstable.len()],
+        };
+        for (column, &j) in chosen.iter().enumerate() {
+            let (c, v) = (constants[j], slopes.col_as_slice(j));
+            let envelope = envelopes.slopes.col_as_slice_mut(column);
+            let price = c.abs() / lifted.budget();
+            for (slope, &v) in envelope.iter_mut().zip(v) {
+                *slope = if c < 0.0 { (v - price).max(0.0) } else { v.max(-price) };
+            }
+            // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
+            let off = allowance.of(c.abs() + lifted.reach(v));
+            envelopes.at_centre.push(c.max(0.0) + off);
+            envelopes.reach.push(lifted.reach(envelope));
+            envelopes.column_from_neuron[j] = Some(column);
+        }
+        envelopes
+    }
+
+    /// The column of neuron `j`'s envelope, if it has one.
+    pub fn column(&self, j: usize) -> Option<usize> {
+        self.column_from_neuron[j]
+    }
+
+    pub fn len(&self) -> usize {
+        self.at_centre.len()
+    }
+
+    pub fn at_centre(&self, column: usize) -> f64 {
+        self.at_centre[column]
+    }
+
+    pub fn reach(&self, column: usize) -> f64 {
+        self.reach[column]
+    }
+
+    pub fn slopes(&self) -> &Mat<f64> {
+        &self.slopes
+    }
+}

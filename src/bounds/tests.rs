@@ -1,0 +1,221 @@
+//! Nothing that can be computed at a point of the set lies outside what was proven.
+
+use faer::Mat;
+use proptest::prelude::*;
+
+use super::*;
+use crate::budget::Budget;
+use crate::input::InputSet;
+use crate::network::random::{network, point};
+use crate::network::{Dense, LayerRounding, Network, Trace};
+use crate::query::Query;
+use crate::search::frank_wolfe;
+
+/// The set of a random case: an L1 ball cut by the box, an L∞ ball, a box, or an L1 ball alone.
+fn set(kind: u8, inputs: usize, delta: f64, seed: u64) -> InputSet {
+    let centre: Vec<f64> = point(inputs, seed ^ 1).iter().map(|v| v.abs()).collect();
+    match kind {
+        0 | 1 => InputSet::l1_ball(&centre, delta),
+        2 => InputSet::linf_ball(&centre, delta.min(0.5)),
+        3 => InputSet::new_box(&vec![0.0; inputs], &vec![1.0; inputs]),
+        _ => InputSet::whole_l1_ball(&centre, delta),
+    }
+}
+
+/// The largest value of a few dozen points: random ones, vertices, and where first-order ascent from them ends.
+fn best_of_many(query: &Query, seed: u64, mut visit: impl FnMut(&Trace)) -> f64 {
+    let mut trace = Trace::new(query.network);
+    let n = query.network.inputs();
+    let mut best = f64::NEG_INFINITY;
+    for k in 0..30 {
+        let anywhere: Vec<f64> = point(n, seed.wrapping_add(k)).iter().map(|v| 3.0 * v).collect();
+        let x = if k % 2 == 0 {
+            query.set.project(&anywhere)
+        } else {
+            query.set.maximise(&anywhere).point
+        };
+        let start = query.evaluate(x, &mut trace);
+        visit(&trace);
+        best = best.max(start.margin);
+        if k < 6 {
+            best = best.max(frank_wolfe(query, start, &mut trace).margin);
+        }
+    }
+    best
+}
+
+fn roundings(network: &Network) -> Vec<LayerRounding> {
+    network.layers().iter().map(LayerRounding::plain).collect()
+}
+
+/// The four certificates of a query.
+fn certificates(query: &Query) -> Vec<(CertifiedBound, NeuronBounds)> {
+    let roundings = roundings(query.network);
+    let mut all = Vec::new();
+    for above in [Above::Chords, Above::Envelopes] {
+        for arithmetic in [Arithmetic::Exact, Arithmetic::F32(&roundings)] {
+            let bounds = LinearBounds::new(query.network, &query.set, above, arithmetic);
+            let effort = Effort { steps: 8, ..Effort::default() };
+            let bound = bounds.certify(&query.objective, &effort, &Budget::unlimited());
+            all.push((bound, bounds.neurons().clone()));
+        }
+    }
+    all
+}
+
+/// The network in f32, each sum from the back.
+fn f32_logits(network: &Network, x: &[f64]) -> Vec<f32> {
+    let mut h: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+    for (layer, dense) in network.layers().iter().enumerate() {
+        let sum = |j: usize| {
+            let row = network.row(layer, j).iter().map(|&w| w as f32);
+            let terms = row.zip(&h).map(|(w, h)| w * h);
+            terms.rev().fold(dense.bias[j] as f32, |sum, term| sum + term)
+        };
+        h = (0..dense.outputs()).map(sum).collect();
+        if layer + 1 < network.layers().len() {
+            h.iter_mut().for_each(|v| *v = v.max(0.0));
+        }
+    }
+    h
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn no_point_leaves_the_intervals_or_exceeds_a_certificate(
+        widths in prop::collection::vec(1usize..14, 3..6),
+        kind in 0u8..5,
+        delta in 0.05f64..4.0,
+        seed in any::<u64>(),
+    ) {
+        let network = network(&widths, seed);
+        let objective = point(network.outputs(), seed ^ 2);
+        let query = Query { network: &network, set: set(kind, widths[0], delta, seed), objective };
+        let certificates = certificates(&query);
+        let mut outside = None;
+        let best = best_of_many(&query, seed, |trace| {
+            for (_, bounds) in &certificates {
+                for layer in 0..trace.hidden() {
+                    for (g, interval) in trace.pre_activations(layer).iter().zip(bounds.layer(layer)) {
+                        // The forward pass itself rounds.
+                        if *g < interval.lower - 1e-12 || *g > interval.upper + 1e-12 {
+                            outside = Some((layer, *g, *interval));
+                        }
+                    }
+                }
+            }
+        });
+        prop_assert!(outside.is_none(), "{outside:?}");
+        for (bound, _) in certificates {
+            prop_assert!(best <= bound.value() + 1e-12, "{best} {bound:?}");
+        }
+    }
+
+    #[test]
+    fn no_f32_run_exceeds_its_certificate(
+        widths in prop::collection::vec(1usize..40, 3..5),
+        delta in 0.01f64..1.0,
+        seed in any::<u64>(),
+    ) {
+        // Weights that f32 holds: the file's own numbers.
+        let wide = network(&widths, seed);
+        let narrow = |d: &Dense| Dense {
+            weights: Mat::from_fn(d.outputs(), d.inputs(), |i, j| f64::from(d.weights[(i, j)] as f32)),
+            bias: d.bias.iter().map(|&b| f64::from(b as f32)).collect(),
+        };
+        let network = Network::new(wide.layers().iter().map(narrow).collect()).expect("as before");
+        let objective = point(network.outputs(), seed ^ 2);
+        let set = set(0, widths[0], delta, seed);
+        let query = Query { network: &network, set, objective };
+        let plain = roundings(&network);
+        let bounds = LinearBounds::new(&network, &query.set, Above::Envelopes, Arithmetic::F32(&plain));
+        let bound = bounds.certify(&query.objective, &Effort::default(), &Budget::unlimited());
+        for k in 0..20 {
+            let mut x = query.set.project(&point(widths[0], seed.wrapping_add(k)));
+            // A point that f32 holds, nearer to the centre than the one drawn.
+            for (x, centre) in x.iter_mut().zip(query.set.centre()) {
+                *x = f64::from((centre + 0.999 * (*x - centre)) as f32);
+            }
+            let logits = f32_logits(&network, &x);
+            let value: f64 = logits.iter().zip(&query.objective).map(|(y, o)| f64::from(*y) * o).sum();
+            prop_assert!(value <= bound.value() + 1e-12, "{value} {bound:?}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_holds_at_any_scale(
+        widths in prop::collection::vec(1usize..10, 3..6),
+        delta in 0.05f64..4.0,
+        exponents in prop::collection::vec(-4i32..=4, 5),
+        seed in any::<u64>(),
+    ) {
+        let plain = network(&widths, seed);
+        let layers = plain.layers().iter().zip(&exponents).map(|(dense, &exponent)| {
+            let scale = 10f64.powi(exponent);
+            Dense {
+                weights: Mat::from_fn(dense.outputs(), dense.inputs(), |i, j| scale * dense.weights[(i, j)]),
+                bias: dense.bias.iter().map(|b| scale * b).collect(),
+            }
+        });
+        let network = Network::new(layers.collect()).expect("as before");
+        let objective = point(network.outputs(), seed ^ 2);
+        let query = Query { network: &network, set: set(0, widths[0], delta, seed), objective };
+        let best = best_of_many(&query, seed, |_| ());
+        for (bound, _) in certificates(&query) {
+            prop_assert!(bound.value().is_finite());
+            prop_assert!(best <= bound.value() + 1e-12 * best.abs(), "{best} {bound:?}");
+        }
+    }
+}
+
+/// `y = relu(B + x) − relu(B)` plus nothing: all digits of `x` are lost when `B` is large enough.
+#[test]
+fn catastrophic_cancellation_loosens_a_certificate_but_never_breaks_it() {
+    for exponent in [0, 8, 15, 16, 17, 30, 200, 307] {
+        let large = 10f64.powi(exponent);
+        let hidden =
+            Dense { weights: Mat::from_fn(2, 1, |i, _| [1.0, 0.0][i]), bias: vec![large, large] };
+        let output = Dense { weights: Mat::from_fn(1, 2, |_, j| [1.0, -1.0][j]), bias: vec![0.0] };
+        let network = Network::new(vec![hidden, output]).expect("shapes fit");
+        let set = InputSet::l1_ball(&[0.25], 0.5);
+        let query = Query { network: &network, set, objective: vec![1.0] };
+        for (bound, _) in certificates(&query) {
+            // In exact arithmetic y = x, at most 0.75.
+            assert!(bound.value() >= 0.75, "1e{exponent}: {bound:?}");
+            if exponent == 0 && !bound.holds_in_f32() {
+                assert!(bound.value() < 0.75 + 1e-9, "{bound:?}");
+            }
+        }
+    }
+}
+
+/// The largest finite weights: what overflows is unbounded, never robust.
+#[test]
+fn numbers_that_overflow_prove_nothing() {
+    let dense = |n: usize, m: usize| Dense {
+        weights: Mat::from_fn(m, n, |i, j| if (i + j) % 2 == 0 { 1e200 } else { -1e200 }),
+        bias: vec![0.0; m],
+    };
+    let network = Network::new(vec![dense(3, 3), dense(3, 3), dense(3, 2)]).expect("shapes fit");
+    let set = InputSet::l1_ball(&[0.5; 3], 1.0);
+    let query = Query { network: &network, set, objective: vec![1.0, -1.0] };
+    for (bound, _) in certificates(&query) {
+        assert_eq!(bound.value(), f64::INFINITY);
+    }
+}
+
+/// The neuron `relu(p − 1)` within budget 2 and caps of 2: its envelope is `p / 2`.
+#[test]
+fn an_envelope_by_hand() {
+    let hidden = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.0), bias: vec![-1.0] };
+    let output = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.0), bias: vec![0.0] };
+    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let set = InputSet::new_box(&[0.0], &[2.0]);
+    for above in [Above::Chords, Above::Envelopes] {
+        let bounds = LinearBounds::new(&network, &set, above, Arithmetic::Exact);
+        let bound = bounds.certify(&[1.0], &Effort::default(), &Budget::unlimited());
+        assert!((bound.value() - 1.0).abs() < 1e-9, "{bound:?}");
+    }
+}

@@ -65,23 +65,32 @@ impl WitnessFiles {
     ) -> Result<SavedWitness, ReportError> {
         let stem = format!("{FOLDER}/{image}_c{predicted}_w{target}");
         let exact = format!("{stem}.npy");
-        self.write(&exact, &npy::encode(&self.dims, witness.point().pixels()))?;
+        let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
+        write(&exact, &npy::encode(&self.dims, witness.point().pixels()))?;
         let mut saved = SavedWitness { npy: exact, png: None };
         if let (Some(layout), Some(picture)) = (&self.layout, picture) {
             let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
             let drawn = format!("{stem}.png");
-            self.write(&drawn, &png::picture(layout, picture.bytes()))?;
+            write(&drawn, &png::picture(layout, picture.bytes()))?;
             let strip = png::strip(layout, &original, picture.bytes());
-            self.write(&format!("{stem}_strip.png"), &strip)?;
-            self.write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
+            write(&format!("{stem}_strip.png"), &strip)?;
+            write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
             saved.png = Some(drawn);
         }
         Ok(saved)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+    /// Writes a file whole or not at all. `stem` is nobody else's: the original is written for every target of an image,
+    /// by several threads at a time.
+    fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
         let path = self.root.join(name);
-        fs::write(&path, bytes).map_err(|source| ReportError::Unwritable { path, source })
+        let partial = self.root.join(format!("{stem}.partial"));
+        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|source| {
+            // Where there is nothing to remove, nothing is left to do.
+            let _ = fs::remove_file(&partial);
+            ReportError::Unwritable { path, source }
+        })
     }
 }
 
@@ -149,6 +158,19 @@ mod tests {
         let shown: Vec<f32> =
             picture.unwrap().bytes().iter().map(|&byte| f32::from(byte) / 255.0).collect();
         assert_eq!(read("adversarial/17_c0_w1.png"), shown);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (witness, picture) = witness(&[0.0; 4], &[0.3, 0.2, 0.1, 1.0]);
+        let files = WitnessFiles::create(folder.path(), &[2, 2]).unwrap();
+        // A folder in the place of the file.
+        fs::create_dir(folder.path().join("adversarial/17_c0_w1.npy")).unwrap();
+        let labels = (Label(0), Label(1));
+        let failed = files.save(17, labels, &[0.0; 4], &witness, picture.as_ref()).unwrap_err();
+        assert!(failed.to_string().contains("17_c0_w1.npy: cannot write"), "{failed}");
+        assert_eq!(names(folder.path()), ["17_c0_w1.npy"]);
     }
 
     #[test]

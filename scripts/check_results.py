@@ -7,7 +7,9 @@
 For every record: the predicted label is the one onnxruntime gives to the image. For every `adversarial` record: its .npy
 lies in [0,1], strictly inside the ball and as far away as recorded, changes as many pixels as recorded, and
 onnxruntime ranks the target above the predicted label with the recorded margin. Every PNG is strictly inside the ball,
-and its margin is the recorded one. Exit code 0: all hold; 1: some do not, one line each; 2: cannot be checked.
+and its margin is the recorded one. Beside them lie the image itself, as numbers and as a picture, and the signed
+difference: numbers that are exactly adversary minus image, and a picture with the right colours in the right places.
+Exit code 0: all hold; 1: some do not, one line each; 2: cannot be checked.
 
 Traps. A byte b is the pixel float32(b) / float32(255), not b / 255 in float64. Distances are added up in float64 and
 compared without tolerance. Models that end in Softmax or ArgMax give no logits, so margins cannot be had: refused.
@@ -182,6 +184,11 @@ def distance(norm, x, original):
     return float(changes.sum() if norm == "l1" else changes.max())
 
 
+def beside(name, ending):
+    """The name of a file that differs from another only in its ending."""
+    return str(Path(name).with_suffix("")) + ending
+
+
 class Checker:
     def __init__(self, folder, model, images):
         self.folder, self.model, self.images = Path(folder), model, images
@@ -246,6 +253,22 @@ class Checker:
             if not abs(margin - record[name]) <= allowed:
                 self.fail(record, f"margin {margin!r}, recorded {name} is {record[name]!r}")
         self.margins.append(abs(margin - record["margin_f32"]))
+        self.check_array(record, self.of_image(record, ".npy"), original)
+        # IEEE arithmetic: whoever subtracts these float64 numbers gets the same ones.
+        difference = x.astype(np.float64) - original.astype(np.float64)
+        self.check_array(record, beside(record["npy"], "_difference.npy"), difference)
+
+    def check_array(self, record, name, expected):
+        found = np.load(self.folder / name, allow_pickle=False)
+        if found.dtype != expected.dtype or found.shape != self.model.dims:
+            return self.fail(record, f"{name} of {found.dtype} {found.shape}, expected {expected.dtype} {self.model.dims}")
+        if not (found.reshape(-1) == expected).all():
+            off = np.abs(found.reshape(-1) - expected).max()
+            self.fail(record, f"{name} is not what it should be, by up to {off:.1e}")
+
+    def of_image(self, record, ending):
+        """The name of a file that all targets of an image share."""
+        return str(Path(record["npy"]).with_name(f"{record['image']}{ending}"))
 
     def check_png(self, record, original):
         try:
@@ -264,6 +287,25 @@ class Checker:
             self.fail(record, f"the PNG's margin is {margin!r}, recorded is {recorded!r}")
         self.pngs += 1
         self.fooling_pngs += bool(margin > 0)
+        self.check_pictures(record)
+
+    def check_pictures(self, record):
+        """The pictures of the image and of the difference, beside that of the adversary."""
+        adversary = read_png(self.folder / record["png"]).astype(int)
+        image = read_png(self.folder / self.of_image(record, ".png"))
+        if (self.model.from_picture(image) != self.images[record["image"]].reshape(-1)).any():
+            self.fail(record, f"{self.of_image(record, '.png')} is not the image")
+        name = beside(record["png"], "_difference.png")
+        shown = read_png(self.folder / name).astype(int)
+        if adversary.shape != image.shape or shown.shape != (*image.shape[:2], 3):
+            return self.fail(record, f"{name} of {shown.shape} for pictures of {image.shape}")
+        # More red than blue is brighter, more blue than red darker, in the channel that changed most.
+        change = adversary - image
+        brighter = shown[:, :, 0] - shown[:, :, 2]
+        told = np.where(brighter > 0, change.max(axis=2), np.where(brighter < 0, -change.min(axis=2), 0))
+        wrong = int((told != np.abs(change).max(axis=2)).sum())
+        if wrong:
+            self.fail(record, f"{name} has the wrong colour in {wrong} places")
 
 
 def read_records(folder):
@@ -297,7 +339,7 @@ def run(arguments):
             checker.check(record)
         except KeyError as error:
             checker.fail(record, f"the field {error} is missing")
-        except (OSError, TypeError, ValueError) as error:
+        except (OSError, TypeError, ValueError, zlib.error, struct.error) as error:
             checker.fail(record, f"{type(error).__name__}: {error}")
     for failure in checker.failures:
         print(f"FAILED {failure}")

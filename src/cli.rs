@@ -113,6 +113,10 @@ struct AttackArgs {
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
     /// Write results.jsonl, summary.json, pictures and arrays to a new directory
+    ///
+    /// For every adversary its folder adversarial/ receives, as .npy and .png: the image (IMAGE), the adversary
+    /// (IMAGE_cC_wW) and the signed difference (IMAGE_cC_wW_difference); and all three side by side in
+    /// IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON Lines on stdout instead of a table

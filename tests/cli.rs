@@ -55,6 +55,13 @@ fn count(records: &[Value], field: &str, wanted: &str) -> usize {
     records.iter().filter(|record| record[field] == wanted).count()
 }
 
+/// The values of an `.npy` file of so many 64-bit floats.
+fn doubles(path: &Path, count: usize) -> Vec<f64> {
+    let bytes = fs::read(path).expect("readable");
+    let values = &bytes[bytes.len() - 8 * count..];
+    values.as_chunks().0.iter().copied().map(f64::from_le_bytes).collect()
+}
+
 /// A file in a directory of its own that goes away with it.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -442,8 +449,22 @@ fn stored_adversaries_are_what_their_records_say() {
             assert!(margin_at(&point) > 0.0);
             assert!((margin_at(&point) - field("margin_f32")).abs() < 1e-12);
             assert!((margin_at(&picture) - field("margin_png")).abs() < 1e-12);
-            assert!(out.join(format!("adversarial/{index}.png")).exists());
+            let beside = |name: &str| out.join(format!("adversarial/{index}{name}"));
+            let read = |name: &str| open(&beside(name)).sample(0).expect("readable").pixels;
+            assert_eq!(read(".npy"), original);
+            assert_eq!(read(".png"), original);
+            let stem = format!("_c{}_w{}", record["predicted"], record["target"]);
+            let difference = doubles(&beside(&format!("{stem}_difference.npy")), point.len());
+            let sum = |(original, change): (&f32, &f64)| f64::from(*original) + change;
+            let sums: Vec<f64> = original.iter().zip(&difference).map(sum).collect();
+            assert_eq!(sums, widened(&point));
+            assert_eq!(norm.distance(&difference, &vec![0.0; point.len()]), field("distance"));
+            for picture in ["difference.png", "strip.png"] {
+                assert!(beside(&format!("{stem}_{picture}")).exists());
+            }
         }
+        let stored = fs::read_dir(out.join("adversarial")).expect("readable").count();
+        assert_eq!(stored, 7 * count(&records, "verdict", "adversarial"));
         let stored = fs::read_to_string(out.join("results.jsonl")).expect("written");
         let mut stored = json_lines(&stored);
         stored.sort_by_key(|record| record["image"].as_u64());

@@ -1,8 +1,8 @@
-//! Pictures: the 8-bit adversary exactly as it was replayed, and a strip to look at. The only file of this room that
-//! says `image`.
+//! Pictures: the 8-bit adversary exactly as it was replayed, what was changed, and a strip to look at. The only file of
+//! this room that says `image`.
 //!
-//! A strip shows, side by side and enlarged, original, adversary and signed difference: red where a pixel was made
-//! brighter, blue where darker, the stronger the larger the change; grey where nothing changed.
+//! A signed difference is red where a pixel was made brighter, blue where darker, the stronger the larger the change;
+//! grey where nothing changed. A strip shows, side by side and enlarged, original, adversary and signed difference.
 
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
@@ -36,6 +36,18 @@ pub fn picture(layout: &PictureLayout, bytes: &[u8]) -> Vec<u8> {
     encode(layout.width, layout.height, colour, &interleaved)
 }
 
+/// A PNG of the signed difference, of the pictures' own size.
+///
+/// # Panics
+/// When there are not as many bytes as the layout says.
+pub fn difference(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec<u8> {
+    assert_eq!(original.len(), layout.values(), "one byte per value");
+    assert_eq!(adversarial.len(), layout.values(), "one byte per value");
+    let colours = places(layout.width, layout.height)
+        .flat_map(|(row, column)| change_colour(layout, original, adversarial, row, column));
+    encode(layout.width, layout.height, ExtendedColorType::Rgb8, &colours.collect::<Vec<u8>>())
+}
+
 /// A PNG of original, adversary and difference.
 ///
 /// # Panics
@@ -55,7 +67,7 @@ pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec
             match panel {
                 0 => colour(layout, original, row, column),
                 1 => colour(layout, adversarial, row, column),
-                _ => difference(layout, original, adversarial, row, column),
+                _ => change_colour(layout, original, adversarial, row, column),
             }
         } else {
             GAP_COLOUR
@@ -73,8 +85,8 @@ fn colour(layout: &PictureLayout, bytes: &[u8], row: usize, column: usize) -> [u
     [0, 1, 2].map(|channel| bytes[layout.position(row, column, channel.min(layout.channels() - 1))])
 }
 
-/// The change of the channel that changed most.
-fn difference(
+/// The colour of the change, that of the channel that changed most.
+fn change_colour(
     layout: &PictureLayout,
     original: &[u8],
     adversarial: &[u8],
@@ -152,11 +164,24 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_is_as_large_as_the_picture() {
+        let layout = PictureLayout { width: 3, height: 2, colour: Colour::Grey };
+        let (original, adversarial) = ([10, 20, 30, 40, 50, 60], [10, 25, 30, 0, 50, 60]);
+        let file = difference(&layout, &original, &adversarial);
+        let shown = image::load_from_memory(&file).unwrap().to_rgb8();
+        assert_eq!(shown.dimensions(), (3, 2));
+        for (k, (row, column)) in places(3, 2).enumerate() {
+            let [red, _, blue] = shown.get_pixel(column as u32, row as u32).0;
+            assert_eq!(red.cmp(&blue), adversarial[k].cmp(&original[k]), "{row} {column}");
+        }
+    }
+
+    #[test]
     fn the_difference_is_red_up_and_blue_down_and_never_invisible() {
         let layout = PictureLayout { width: 1, height: 1, colour: Colour::RgbPlanar };
         let of = |change: [i16; 3]| {
             let bytes = change.map(|c| (128 + c) as u8);
-            difference(&layout, &[128; 3], &bytes, 0, 0)
+            change_colour(&layout, &[128; 3], &bytes, 0, 0)
         };
         assert_eq!(of([0, 0, 0]), UNCHANGED);
         assert!(of([1, 0, 0])[0] > of([1, 0, 0])[2]);

@@ -1,5 +1,10 @@
-//! The files of one witness: `adversarial/IMAGE_cC_wW` with the exact numbers (`.npy`), the 8-bit picture (`.png`), a
-//! strip to look at (`_strip.png`), and once per image the original (`IMAGE.png`).
+//! The files of one witness in `adversarial/`, as numbers (`.npy`) and, where the model's input is a picture, as pictures:
+//! the witness `IMAGE_cC_wW`, the signed difference `IMAGE_cC_wW_difference`, and once per image the original `IMAGE`;
+//! `IMAGE_cC_wW_strip.png` shows all three.
+//!
+//! Originals and witnesses are stored as the `f32` numbers they are. Differences are `f64`: subtracting in `f32` would
+//! round, in `f64` original + difference is the witness exactly unless a value lies between 0 and 2⁻³⁰ (then to 2⁻⁵⁴), and
+//! the distance of the record is the norm of just these numbers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,12 +71,19 @@ impl WitnessFiles {
         let stem = format!("{FOLDER}/{image}_c{predicted}_w{target}");
         let exact = format!("{stem}.npy");
         let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
-        write(&exact, &npy::encode(&self.dims, witness.point().pixels()))?;
+        let pixels = witness.point().pixels();
+        write(&exact, &npy::encode(&self.dims, pixels))?;
+        let pairs = pixels.iter().zip(original);
+        let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
+        write(&format!("{stem}_difference.npy"), &npy::encode(&self.dims, &difference))?;
+        write(&format!("{FOLDER}/{image}.npy"), &npy::encode(&self.dims, original))?;
         let mut saved = SavedWitness { npy: exact, png: None };
         if let (Some(layout), Some(picture)) = (&self.layout, picture) {
             let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
             let drawn = format!("{stem}.png");
             write(&drawn, &png::picture(layout, picture.bytes()))?;
+            let difference = png::difference(layout, &original, picture.bytes());
+            write(&format!("{stem}_difference.png"), &difference)?;
             let strip = png::strip(layout, &original, picture.bytes());
             write(&format!("{stem}_strip.png"), &strip)?;
             write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
@@ -136,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_picture_strip_and_original_are_stored_and_read_back() {
+    fn witness_original_and_difference_are_stored_as_numbers_and_pictures() {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0, 0.2, 0.4, 1.0];
         let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
@@ -147,14 +159,31 @@ mod tests {
         assert_eq!(saved.png.as_deref(), Some("adversarial/17_c0_w1.png"));
         assert_eq!(
             names(folder.path()),
-            ["17.png", "17_c0_w1.npy", "17_c0_w1.png", "17_c0_w1_strip.png"]
+            [
+                "17.npy",
+                "17.png",
+                "17_c0_w1.npy",
+                "17_c0_w1.png",
+                "17_c0_w1_difference.npy",
+                "17_c0_w1_difference.png",
+                "17_c0_w1_strip.png"
+            ]
         );
         let read = |name: &str| {
             let source = DataSource { path: folder.path().join(name), ..DataSource::default() };
             Dataset::open(&source, &[2, 2]).unwrap().sample(0).unwrap().pixels
         };
         assert_eq!(read(&saved.npy), witness.point().pixels());
+        assert_eq!(read("adversarial/17.npy"), original);
         assert_eq!(read("adversarial/17.png"), original);
+        let difference =
+            fs::read(folder.path().join("adversarial/17_c0_w1_difference.npy")).unwrap();
+        let (_, values) = difference.split_last_chunk::<32>().unwrap();
+        let (values, _) = values.as_chunks();
+        for (k, value) in values.iter().enumerate() {
+            let sum = f64::from(original[k]) + f64::from_le_bytes(*value);
+            assert_eq!(sum, f64::from(witness.point().pixels()[k]));
+        }
         let shown: Vec<f32> =
             picture.unwrap().bytes().iter().map(|&byte| f32::from(byte) / 255.0).collect();
         assert_eq!(read("adversarial/17_c0_w1.png"), shown);
@@ -183,6 +212,6 @@ mod tests {
         let labels = (Label(0), Label(1));
         let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.png, None);
-        assert_eq!(names(folder.path()), ["3_c0_w1.npy"]);
+        assert_eq!(names(folder.path()), ["3.npy", "3_c0_w1.npy", "3_c0_w1_difference.npy"]);
     }
 }

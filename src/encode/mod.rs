@@ -3,6 +3,8 @@
 mod moves;
 mod region;
 mod relaxation;
+mod solve;
 
-pub use region::{RegionError, RegionLp, RegionOptimum, Work, dense_region_value};
+pub use region::{RegionLp, RegionOptimum, dense_region_value};
 pub use relaxation::{MilpAnswer, Relaxation, Relaxed};
+pub use solve::{RegionError, Work};

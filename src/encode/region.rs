@@ -11,9 +11,10 @@
 use std::collections::HashSet;
 
 use super::moves::Moves;
+use super::solve::{RegionError, Work, solve};
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Col, Limits, LpError, LpModel, LpOutcome, LpSolution, Row, Simplex};
+use crate::lp::{Col, LpModel, LpSolution, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -26,35 +27,6 @@ const ADDED_MOVES: usize = 30;
 /// Rounds before the LP is given up: a healthy one needs about ten.
 const MOST_ROUNDS: usize = 500;
 
-/// What solving has cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Calls of the LP solver.
-    pub lps: usize,
-    /// Simplex iterations.
-    pub iterations: usize,
-    /// Regions solved.
-    pub regions: usize,
-    /// Neuron rows made.
-    pub rows: usize,
-    /// Moves (columns) made.
-    pub columns: usize,
-}
-
-impl std::ops::Add for Work {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            lps: self.lps + other.lps,
-            iterations: self.iterations + other.iterations,
-            regions: self.regions + other.regions,
-            rows: self.rows + other.rows,
-            columns: self.columns + other.columns,
-        }
-    }
-}
-
 /// The best point of a region.
 #[derive(Clone, Debug)]
 pub struct RegionOptimum {
@@ -64,26 +36,6 @@ pub struct RegionOptimum {
     pub value: f64,
     /// The neurons whose sign rows hold the point back, strongest dual first.
     pub tight: Vec<(NeuronId, f64)>,
-}
-
-/// Why a region has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum RegionError {
-    /// The time is up.
-    #[error("the time is up")]
-    Budget,
-    /// No point of the set has this pattern, up to the solver's tolerance.
-    #[error("the region is empty")]
-    Empty,
-    /// The solver gave no answer.
-    #[error("no answer from the LP solver: {0}")]
-    Trouble(String),
-}
-
-impl From<LpError> for RegionError {
-    fn from(error: LpError) -> Self {
-        Self::Trouble(error.to_string())
-    }
 }
 
 /// The value of a region LP written out in full, every neuron a row and every move a column: what the lazy LP is
@@ -119,11 +71,9 @@ pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<
         let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
         lp.add_row(lower, upper, &entries);
     }
-    match lp.solve(&Limits::default(), Simplex::Dual)? {
-        LpOutcome::Optimal(solution) => Ok(query.value(&at_centre) + solution.objective),
-        LpOutcome::Infeasible => Err(RegionError::Empty),
-        other => Err(RegionError::Trouble(format!("{other:?}"))),
-    }
+    let unlimited = Budget::unlimited();
+    let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut Work::default())?;
+    Ok(query.value(&at_centre) + solution.objective)
 }
 
 /// The sides of a sign row: `constant + slopes · moves` stays non-negative or non-positive.
@@ -194,7 +144,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
 
         let mut simplex = Simplex::Choose;
         for _ in 0..MOST_ROUNDS {
-            let solution = self.run(simplex, budget)?;
+            let solution = solve(&mut self.lp, simplex, budget, &mut self.work)?;
             let point = self.moves.point(&query.set, &solution.cols);
             let missing = self.violated(&point, pattern)?;
             let wanted = self.priced(&solution, pattern);
@@ -279,23 +229,6 @@ impl<'q, 'n> RegionLp<'q, 'n> {
             self.neurons.push(neuron);
             self.is_row.insert(neuron);
             self.work.rows += 1;
-        }
-    }
-
-    fn run(&mut self, simplex: Simplex, budget: &Budget) -> Result<LpSolution, RegionError> {
-        if budget.is_spent() {
-            return Err(RegionError::Budget);
-        }
-        let limits = Limits { time: budget.left(), ..Limits::default() };
-        self.work.lps += 1;
-        match self.lp.solve(&limits, simplex)? {
-            LpOutcome::Optimal(solution) => {
-                self.work.iterations += solution.iterations;
-                Ok(solution)
-            }
-            LpOutcome::Infeasible => Err(RegionError::Empty),
-            LpOutcome::Limit(_) => Err(RegionError::Budget),
-            other => Err(RegionError::Trouble(format!("{other:?}"))),
         }
     }
 

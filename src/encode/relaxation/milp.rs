@@ -51,7 +51,7 @@ impl Relaxation<'_, '_> {
                 let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
                 (stopped.incumbent, bound, false)
             }
-            other => return Err(RegionError::Trouble(format!("{other:?}"))),
+            other => return Err(RegionError::unexpected(&other)),
         };
         let point = solution.map(|solution| self.point(&solution));
         Ok(MilpAnswer { point, claimed_bound: base + bound, finished })

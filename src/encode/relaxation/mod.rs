@@ -14,11 +14,11 @@ use faer::Mat;
 
 use self::objective::Costs;
 use super::moves::Moves;
-use super::region::{RegionError, Work};
+use super::solve::{RegionError, Work, solve};
 use crate::bounds::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Basis, Col, Limits, LpModel, LpOutcome, LpSolution, Place, Row, Simplex};
+use crate::lp::{Basis, Col, LpModel, LpSolution, Place, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -373,19 +373,11 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         // The crash basis suits the primal simplex; edits of bounds and costs afterwards, whatever HiGHS thinks.
         let mut simplex = if self.work.lps == 0 { Simplex::Primal } else { Simplex::Choose };
         for _ in 0..MOST_ROUNDS {
-            if budget.is_spent() {
-                return Err(RegionError::Budget);
-            }
-            self.work.lps += 1;
-            let limits = Limits { time: budget.left(), ..Limits::default() };
-            let solution = match self.lp.solve(&limits, simplex)? {
-                LpOutcome::Optimal(solution) => solution,
+            let solution = match solve(&mut self.lp, simplex, budget, &mut self.work) {
                 // With moves left out this may still be wrong; it costs a start, nothing else depends on it.
-                LpOutcome::Infeasible => return Ok(None),
-                LpOutcome::Limit(_) => return Err(RegionError::Budget),
-                other => return Err(RegionError::Trouble(format!("{other:?}"))),
+                Err(RegionError::Empty) => return Ok(None),
+                solved => solved?,
             };
-            self.work.iterations += solution.iterations;
             let point = self.point(&solution);
             let g = self.pre_activations(&point, &solution);
             let missing = self.violated(&g, &solution);

@@ -1,6 +1,8 @@
-//! The pixels' moves, some of which are columns of an LP.
+//! The pixels' moves, some of which are columns of an LP, and the budget they share: its row, where the set has one, is
+//! the LP's first.
 
 use crate::input::{InputSet, Move};
+use crate::lp::{LpModel, Row};
 use crate::tolerance;
 
 /// All moves of a set, and those that have joined an LP, in column order.
@@ -8,28 +10,47 @@ pub(super) struct Moves {
     all: Vec<Move>,
     joined: Vec<usize>,
     has_joined: Vec<bool>,
+    budget: Option<f64>,
 }
 
 impl Moves {
     pub fn new(set: &InputSet) -> Self {
         let all = set.moves();
-        Self { has_joined: vec![false; all.len()], joined: Vec::new(), all }
+        let (joined, has_joined) = (Vec::new(), vec![false; all.len()]);
+        Self { all, joined, has_joined, budget: set.budget() }
     }
 
-    /// No move is a column any more.
-    pub fn clear(&mut self) {
+    /// Begins an LP without rows: no move is a column yet, the budget's row is there.
+    pub fn begin(&mut self, lp: &mut LpModel) {
         self.joined.clear();
         self.has_joined.fill(false);
+        if let Some(budget) = self.budget {
+            lp.add_row(f64::NEG_INFINITY, budget, &[]);
+        }
     }
 
-    /// Makes a move the next column.
-    pub fn join(&mut self, k: usize) {
+    /// Makes a move the LP's next column. `gradient` is that of the objective; `slopes` are those of the rows behind the
+    /// budget's with respect to the move's pixel.
+    pub fn join(
+        &mut self,
+        lp: &mut LpModel,
+        k: usize,
+        gradient: &[f64],
+        slopes: impl Iterator<Item = f64>,
+    ) {
+        let Move { pixel, sign, cap } = self.all[k];
+        let of_budget = self.budget.map(|_| 1.0);
+        let signed = slopes.map(|slope| sign * slope);
+        let entries = of_budget.into_iter().chain(signed).enumerate();
+        let entries: Vec<(Row, f64)> = entries.map(|(row, value)| (Row(row), value)).collect();
+        lp.add_col(sign * gradient[pixel], 0.0, cap, &entries);
         self.joined.push(k);
         self.has_joined[k] = true;
     }
 
-    pub fn get(&self, k: usize) -> Move {
-        self.all[k]
+    /// The price of the budget (0 where there is none), and the duals of the rows behind it.
+    pub fn split_duals<'d>(&self, duals: &'d [f64]) -> (f64, &'d [f64]) {
+        if self.budget.is_some() { (duals[0], &duals[1..]) } else { (0.0, duals) }
     }
 
     /// The moves that are columns, in column order.

@@ -14,7 +14,7 @@ use super::moves::Moves;
 use super::solve::{RegionError, Work, solve};
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Col, LpModel, LpSolution, Row, Simplex};
+use crate::lp::{Col, LpModel, LpSolution, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -163,13 +163,10 @@ impl<'q, 'n> RegionLp<'q, 'n> {
     /// An LP with the most promising moves, those that `start` makes, and the budget's row.
     fn begin(&mut self, start: &[f64], gradient: &[f64]) {
         self.lp.clear();
-        self.moves.clear();
+        self.moves.begin(&mut self.lp);
         self.neurons.clear();
         self.is_row.clear();
         let centre = self.query.set.centre();
-        if let Some(budget) = self.query.set.budget() {
-            self.lp.add_row(f64::NEG_INFINITY, budget, &[]);
-        }
         // Without a budget every pixel goes to one of its ends: there is nothing to choose.
         let (least, most) = if self.query.set.budget().is_some() {
             (0.0, FIRST_MOVES)
@@ -190,18 +187,8 @@ impl<'q, 'n> RegionLp<'q, 'n> {
 
     /// Makes a move a column; `slopes` are those of the neurons that are rows, with respect to its pixel.
     fn add_column(&mut self, k: usize, gradient: &[f64], slopes: &[f64]) {
-        let Move { pixel, sign, cap } = self.moves.get(k);
-        let offset = self.first_neuron_row();
-        let budget = (offset > 0).then_some((Row(0), 1.0));
-        let rows = slopes.iter().enumerate().map(|(r, slope)| (Row(offset + r), sign * slope));
-        let entries: Vec<(Row, f64)> = budget.into_iter().chain(rows).collect();
-        self.lp.add_col(sign * gradient[pixel], 0.0, cap, &entries);
-        self.moves.join(k);
+        self.moves.join(&mut self.lp, k, gradient, slopes.iter().copied());
         self.work.columns += 1;
-    }
-
-    fn first_neuron_row(&self) -> usize {
-        usize::from(self.query.set.budget().is_some())
     }
 
     fn add_columns(&mut self, wanted: &[usize], gradient: &[f64], pattern: &ActivationPattern) {
@@ -267,7 +254,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         &'s self,
         solution: &'s LpSolution,
     ) -> impl Iterator<Item = (NeuronId, f64)> + 's {
-        let duals = &solution.duals[self.first_neuron_row()..];
+        let (_, duals) = self.moves.split_duals(&solution.duals);
         let pairs = self.neurons.iter().copied().zip(duals.iter().copied());
         pairs.filter(|(_, dual)| dual.abs() > tolerance::DUAL)
     }
@@ -277,7 +264,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         let weights: Vec<(NeuronId, f64)> =
             self.multipliers(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
         let slopes = self.query.network.gradient_with(&self.query.objective, &weights, pattern);
-        let price = if self.first_neuron_row() > 0 { solution.duals[0] } else { 0.0 };
+        let (price, _) = self.moves.split_duals(&solution.duals);
         let gain = |m: Move| m.sign * slopes[m.pixel] - price;
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }

@@ -217,9 +217,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     fn begin(&mut self) {
-        if let Some(budget) = self.query.set.budget() {
-            self.lp.add_row(f64::NEG_INFINITY, budget, &[]);
-        }
+        self.moves.begin(&mut self.lp);
         for (neuron, cost) in self.neurons.iter().zip(&self.costs.neurons) {
             let upper = if neuron.substituted { 0.0 } else { neuron.interval.upper };
             self.lp.add_col(*cost, 0.0, upper, &[]);
@@ -274,28 +272,16 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         pattern
     }
 
-    fn first_neuron_row(&self) -> usize {
-        usize::from(self.query.set.budget().is_some())
-    }
-
     fn add_columns(&mut self, wanted: &[usize]) {
         let network = self.query.network;
         let pixels = self.moves.pixels(wanted);
         let of_rows: Vec<NeuronId> =
             self.rows.iter().map(|&(place, _)| self.neurons[place].id).collect();
         let slopes = network.slopes(&of_rows, &pixels, &self.stable);
-        let offset = self.first_neuron_row();
         for (j, &k) in wanted.iter().enumerate() {
-            let Move { pixel, sign, cap } = self.moves.get(k);
-            let budget = (offset > 0).then_some((Row(0), 1.0));
-            let rows = self
-                .rows
-                .iter()
-                .enumerate()
-                .map(|(r, &(_, factor))| (Row(offset + r), factor * sign * slopes[(j, r)]));
-            let entries: Vec<(Row, f64)> = budget.into_iter().chain(rows).collect();
-            self.lp.add_col(sign * self.costs.pixels[pixel], 0.0, cap, &entries);
-            self.moves.join(k);
+            let rows = self.rows.iter().enumerate();
+            let of_pixel = rows.map(|(r, &(_, factor))| factor * slopes[(j, r)]);
+            self.moves.join(&mut self.lp, k, &self.costs.pixels, of_pixel);
             self.work.columns += 1;
         }
     }
@@ -447,14 +433,13 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     fn priced(&self, solution: &LpSolution) -> Vec<usize> {
-        let duals = &solution.duals[self.first_neuron_row()..];
+        let (price, duals) = self.moves.split_duals(&solution.duals);
         let used = self.rows.iter().zip(duals).filter(|(_, dual)| dual.abs() > tolerance::DUAL);
         let weights: Vec<(NeuronId, f64)> =
             used.map(|(&(place, factor), dual)| (self.neurons[place].id, -dual * factor)).collect();
         let of_rows = self.pixel_slopes(&[], &weights);
         let slopes: Vec<f64> =
             self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();
-        let price = if self.first_neuron_row() > 0 { solution.duals[0] } else { 0.0 };
         let gain = |m: Move| m.sign * slopes[m.pixel] - price;
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }

@@ -46,7 +46,7 @@ impl<'q, 'n> RelaxedStarts<'q, 'n> {
     /// # Errors
     /// When the time is up or the solver fails.
     pub fn next(&mut self, rng: &mut ChaCha8Rng, budget: &Budget) -> Result<Vec<f64>, RegionError> {
-        let Some(current) = &self.current else {
+        let (Some(root), Some(current)) = (&self.root, &self.current) else {
             let root = self.relaxation.solve(budget)?;
             let root =
                 root.ok_or_else(|| RegionError::Trouble("the relaxation is infeasible".into()))?;
@@ -58,13 +58,14 @@ impl<'q, 'n> RelaxedStarts<'q, 'n> {
         let mut weights = self.weights(&pattern, &current.z);
         loop {
             let Some(place) = draw(&weights, rng) else {
-                self.next_layer();
-                let Some(current) = &self.current else { return self.next(rng, budget) };
-                weights = self.weights(&pattern, &current.z);
-                // Back at the root: x̃ once more, so that a round in which no fixing was feasible has an end.
-                if self.layer == 0 {
-                    return Ok(current.point.clone());
+                self.layer += 1;
+                if self.layer == self.query.network.hidden().len() {
+                    // x̃ once more, so that a round in which no fixing was feasible has an end.
+                    let root = root.clone();
+                    self.let_go();
+                    return Ok(self.current.insert(root).point.clone());
                 }
+                weights = self.weights(&pattern, &current.z);
                 continue;
             };
             self.drawn[place] = true;
@@ -94,19 +95,14 @@ impl<'q, 'n> RelaxedStarts<'q, 'n> {
         self.neurons.iter().enumerate().map(weight).collect()
     }
 
-    /// Goes on to the next layer; behind the last, lets all neurons go and returns to `x̃`.
-    fn next_layer(&mut self) {
-        self.layer += 1;
-        if self.layer < self.query.network.hidden().len() {
-            return;
-        }
+    /// Lets all neurons go, to begin with the first layer again.
+    fn let_go(&mut self) {
         self.layer = 0;
         for place in 0..self.neurons.len() {
             if std::mem::take(&mut self.drawn[place]) {
                 self.relaxation.fix(place, None);
             }
         }
-        self.current = self.root.clone();
     }
 }
 

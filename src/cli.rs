@@ -30,7 +30,8 @@ use crate::bench::{self, Bench};
 /// predicted one (Relax-and-Walk), and replays it in the ONNX file itself.
 #[derive(Parser)]
 #[command(version, long_version = LONG_VERSION.as_str(), args_conflicts_with_subcommands = true,
-          subcommand_negates_reqs = true, allow_negative_numbers = true, after_help = EXAMPLES)]
+          subcommand_negates_reqs = true, allow_negative_numbers = true, after_help = EXAMPLES,
+          after_long_help = format!("{EXAMPLES}\n\n{ENVIRONMENT}"))]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -46,6 +47,10 @@ Examples:
 
 Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage or input, one line on
 stderr says which; 130 interrupted, with what was found until then written.";
+
+const ENVIRONMENT: &str = "\
+Environment: RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
+warn]; debug tells which starts and walks were given up, and why.";
 
 /// How many images are looked at when none are named.
 const DEFAULT_IMAGES: usize = 10;

@@ -2,11 +2,12 @@
 
 mod bench;
 mod cli;
+mod logger;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::run() {
+    match logger::install().and_then(|()| cli::run()) {
         Ok(code) => code,
         // The reader went away (`| head`): it has what it wanted.
         Err(error) if cli::is_broken_pipe(&error) => ExitCode::SUCCESS,

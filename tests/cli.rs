@@ -14,7 +14,7 @@ const MODEL: &str = "models/mnist_2x500.onnx";
 
 fn rw_adv(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RW_ADV_LOG").args(arguments);
     command
 }
 
@@ -165,6 +165,26 @@ fn help_and_version_work() {
     assert!(stdout(&["--help"]).contains("inspect"));
     assert!(stdout(&["--version"]).contains("HiGHS 1.14"));
     assert!(stdout(&["-h"]).lines().count() < 40);
+}
+
+#[test]
+fn the_log_goes_to_stderr_from_the_level_asked_for_on() {
+    let stderr = |level: &str| {
+        let run = rw_adv(&["inspect", FIXTURE]).env("RW_ADV_LOG", level).assert().success();
+        String::from_utf8(run.get_output().stderr.clone()).expect("text")
+    };
+    for level in ["info", "DEBUG"] {
+        let log = stderr(level);
+        assert!(log.starts_with("rw-adv: info: ") && log.contains(FIXTURE), "{log}");
+        assert_eq!(log.lines().count(), 1, "{log}");
+    }
+    for level in ["", "warn", "error", "off"] {
+        assert_eq!(stderr(level), "");
+    }
+    let refused = rw_adv(&["inspect", FIXTURE]).env("RW_ADV_LOG", "loud").assert().code(2);
+    let line = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert_eq!(line, "rw-adv: RW_ADV_LOG: 'loud' is none of off, error, warn, info and debug\n");
+    assert!(stdout(&["--help"]).contains("RW_ADV_LOG"));
 }
 
 #[test]

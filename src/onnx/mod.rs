@@ -101,6 +101,12 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     let input_dims = shape[usize::from(batched)..].to_vec();
     let replay = Replay::new(typed, shape, network.inputs(), network.outputs())?;
     let agreement = check::compare(&network, &lowered.roundings, &replay)?;
+    log::info!(
+        "{}: widths {:?}, largest difference to tract {:.1e}",
+        path.display(),
+        network.widths(),
+        agreement.largest_difference
+    );
     let Survey { notes: nodes, opset, .. } = survey;
     let roundings = lowered.roundings;
     Ok(OnnxModel { network, roundings, replay, input_dims, nodes, agreement, opset, sha256 })

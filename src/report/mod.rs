@@ -9,7 +9,7 @@ mod results;
 pub mod text;
 mod witness;
 
-pub use progress::Progress;
+pub use progress::{Progress, with_bar_aside};
 pub use record::{Record, Settings, Summary};
 pub use results::{ReportError, ResultDirectory};
 pub use witness::{SavedWitness, WitnessFiles};

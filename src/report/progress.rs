@@ -4,13 +4,26 @@
 //! It lives on stderr and only when that is a terminal; otherwise nothing is written at all.
 
 use std::fmt::Write as _;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
 use crate::verdict::Verdict;
 
 const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
+
+/// The bar on the terminal, for whoever writes there without knowing of it: a logger.
+static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
+
+/// Takes the bar away, if there is one, while something else is written to the terminal. Within itself, or within
+/// [`Progress::aside`], it would wait for ever.
+pub fn with_bar_aside<T>(write: impl FnOnce() -> T) -> T {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match shown.and_then(|bar| bar.upgrade()) {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
 
 /// A bar over all (image, target) pairs. Shared between threads.
 #[derive(Debug)]
@@ -25,6 +38,7 @@ impl Progress {
         // indicatif draws nothing when stderr is no terminal.
         let progress = Self::on(ProgressDrawTarget::stderr(), pairs);
         progress.bar.tick();
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.bar.downgrade());
         progress
     }
 
@@ -87,5 +101,14 @@ mod tests {
     #[test]
     fn the_template_is_valid() {
         assert!(Progress::new(3).bar.length() == Some(3));
+    }
+
+    #[test]
+    fn a_bar_that_is_gone_is_in_nobodys_way() {
+        let progress = Progress::new(3);
+        assert_eq!(with_bar_aside(|| 7), 7);
+        progress.finish();
+        drop(progress);
+        assert_eq!(with_bar_aside(|| 8), 8);
     }
 }

@@ -35,6 +35,12 @@ impl<'f> Budget<'f> {
         self.limit.map(|limit| limit.saturating_sub(self.elapsed()))
     }
 
+    /// Half of the time that is left.
+    pub fn half(&self) -> Self {
+        let limit = self.limit.map(|limit| (limit + self.elapsed().min(limit)) / 2);
+        Self { limit, ..*self }
+    }
+
     /// Was the search called off?
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))

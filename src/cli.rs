@@ -1,11 +1,10 @@
 //! The command line: [`Args`] is what was typed, [`Job`] is what it means.
 
-use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -19,7 +18,7 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{self, Progress, Record, ResultDirectory, Settings, Summary, WitnessFiles};
 use rw_adv::search::{Method, SearchOptions};
 use rw_adv::verdict::Verdict;
-use rw_adv::verify::{self, Attack};
+use rw_adv::verify::{self, Attack, Goal, Subject};
 use rw_adv::walk::WayOut;
 
 use crate::bench::{self, Bench};
@@ -108,9 +107,9 @@ struct AttackArgs {
     /// End a search after so many seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time_limit: Option<f64>,
-    /// End a search at the first adversary
-    #[arg(long)]
-    first: bool,
+    /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
+    #[arg(long, value_enum, default_value_t = GoalArg::Optimum)]
+    goal: GoalArg,
     /// Seed of the random starts
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -143,6 +142,21 @@ impl MethodArg {
         match self {
             Self::Rw => "rw",
             Self::Paper => "paper",
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum GoalArg {
+    Optimum,
+    Verdict,
+}
+
+impl GoalArg {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Optimum => "optimum",
+            Self::Verdict => "verdict",
         }
     }
 }
@@ -246,7 +260,11 @@ impl Job {
             WayOutArg::Epsilon => WayOut::Epsilon,
         };
         let search = SearchOptions { seed: args.seed, patience: args.patience, method, way_out };
-        let attack = Attack { delta, norm: args.norm, search, first: args.first };
+        let goal = match args.goal {
+            GoalArg::Optimum => Goal::Optimum,
+            GoalArg::Verdict => Goal::Verdict,
+        };
+        let attack = Attack { delta, norm: args.norm, search, goal };
         let settings = Settings {
             model: model_path.display().to_string(),
             model_sha256: model.sha256.clone(),
@@ -260,7 +278,7 @@ impl Job {
             seed: args.seed,
             patience: args.patience,
             time_limit: args.time_limit,
-            first: args.first,
+            goal: args.goal.name(),
             way_out: args.way_out.name(),
         };
         Ok(Self {
@@ -277,10 +295,10 @@ impl Job {
         })
     }
 
-    /// One search for each image and target: the samples, who wins there, and who shall.
+    /// The images with their targets: the samples, who wins there, and who shall.
     fn items(&self) -> Result<Vec<Item>> {
         let classes = self.model.network.outputs();
-        let of_image = |&index: &usize| -> Result<Vec<Item>> {
+        let of_image = |&index: &usize| -> Result<Item> {
             let sample = self.data.sample(index)?;
             if let Some(label) = sample.label.filter(|label| label.0 >= classes) {
                 bail!(
@@ -290,13 +308,10 @@ impl Job {
             }
             let standing = verify::classify(&self.model, &sample)?;
             let targets = self.targets.of(index, standing.predicted, standing.runner_up);
-            let sample = Arc::new(sample);
-            let item =
-                |target| Item { sample: Arc::clone(&sample), pair: (standing.predicted, target) };
-            Ok(targets.labels.into_iter().map(item).collect())
+            Ok(Item { sample, predicted: standing.predicted, targets: targets.labels })
         };
-        let items: Result<Vec<Vec<Item>>> = self.images.par_iter().map(of_image).collect();
-        Ok(items?.into_iter().flatten().collect())
+        let items: Result<Vec<Item>> = self.images.par_iter().map(of_image).collect();
+        Ok(items?.into_iter().filter(|item| !item.targets.is_empty()).collect())
     }
 
     fn run(self) -> Result<ExitCode> {
@@ -322,14 +337,15 @@ impl Job {
             }
         })
         .context("cannot catch Ctrl-C")?;
+        let asked = items.iter().map(|item| item.targets.len()).sum();
         let output = Mutex::new(Output {
             // A reader that goes away ends the run only when nothing else was asked for.
             outlives_reader: results.is_some() || self.exit_code,
             stdout: Some(io::stdout()),
             results,
-            summary: Summary::new(items.len()),
+            summary: Summary::new(asked),
             json: self.json,
-            progress: Progress::new(items.len()),
+            progress: Progress::new(asked),
         });
         let with_output = |act: &dyn Fn(&mut Output) -> Result<()>| {
             let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
@@ -337,20 +353,22 @@ impl Job {
         };
         with_output(&Output::begin)?;
         let searched = items.par_iter().try_for_each(|item| {
-            if STOP.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let record = self.search(item, files.as_ref());
-            let done = record.and_then(|record| with_output(&|output| output.write(&record)));
-            // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
-            done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
+            let subject = Subject::new(&self.model, &item.sample, item.predicted, &self.attack);
+            item.targets.par_iter().try_for_each(|&target| {
+                if STOP.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let record = self.search(item, &subject, target, files.as_ref());
+                let done = record.and_then(|record| with_output(&|output| output.write(&record)));
+                // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
+                done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
+            })
         });
         let mut output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
         let interrupted = STOP.load(Ordering::Relaxed);
         output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let images: HashSet<usize> = items.iter().map(|item| item.sample.index).collect();
-        let skipped = self.images.len() - images.len();
+        let skipped = self.images.len() - items.len();
         let finished = output.finish(&self.settings, clock.elapsed(), skipped);
         searched?;
         finished?;
@@ -361,20 +379,22 @@ impl Job {
         })
     }
 
-    fn search(&self, item: &Item, files: Option<&WitnessFiles>) -> Result<Record> {
-        let Item { sample, pair } = item;
+    fn search(
+        &self,
+        item: &Item,
+        subject: &Subject,
+        target: Label,
+        files: Option<&WitnessFiles>,
+    ) -> Result<Record> {
+        let sample = &item.sample;
+        let pair = (item.predicted, target);
         let budget = Budget::start(self.time_limit, Some(&STOP));
-        let answer = verify::attack(&self.model, sample, *pair, &self.attack, &budget)?;
+        let answer = subject.attack(target, &budget)?;
         let mut record =
-            Record::new(sample, *pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
+            Record::new(sample, pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
         if let (Some(files), Some(witness)) = (files, answer.judged.witness()) {
-            let saved = files.save(
-                sample.index,
-                *pair,
-                &sample.pixels,
-                witness,
-                answer.picture.as_ref(),
-            )?;
+            let saved =
+                files.save(sample.index, pair, &sample.pixels, witness, answer.picture.as_ref())?;
             record.npy = Some(saved.npy);
             record.png = saved.png;
         }
@@ -385,9 +405,11 @@ impl Job {
 /// Raised by Ctrl-C: searches end with what they have, no new ones begin.
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// An image and who shall win there.
 struct Item {
-    sample: Arc<Sample>,
-    pair: (Label, Label),
+    sample: Sample,
+    predicted: Label,
+    targets: Vec<Label>,
 }
 
 /// Where records go, one at a time.

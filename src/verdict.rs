@@ -13,6 +13,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::bounds::CertifiedBound;
 use crate::input::Norm;
 use crate::network::{Label, Network};
 use crate::onnx;
@@ -197,34 +198,38 @@ impl Judged {
         }
     }
 
-    /// The answer, from this point and an upper bound of the margin over the whole input set.
-    ///
-    /// The bound must be certified: proven for the network by arithmetic with a rounding allowance, never a solver's
-    /// word. So far the caller promises that; a `CertifiedBound` that only a certifier can make takes this place.
+    /// The answer, from this point and upper bounds of the margin over the whole input set. Robust takes a bound below zero
+    /// that holds for the file's own f32 run, too.
     ///
     /// # Errors
-    /// When a witness and a bound below zero contradict each other: then one of them is wrong, and neither is
-    /// an answer.
-    pub fn verdict(&self, certified_upper_bound: Option<f64>) -> Result<Verdict, Contradiction> {
-        let below_zero = certified_upper_bound.filter(|&bound| bound < 0.0);
-        match (self, below_zero) {
-            (Self::Adversarial(witness), Some(bound)) => {
-                Err(Contradiction { margin: witness.0.margin, bound })
-            }
-            (Self::Adversarial(_), None) => Ok(Verdict::Adversarial),
-            (Self::Harmless(_), Some(_)) => Ok(Verdict::Robust),
-            (Self::Harmless(_), None) => Ok(Verdict::Unknown),
+    /// When the point's margin exceeds a bound: then one of them is wrong, and neither is an answer.
+    pub fn verdict(&self, bounds: &[CertifiedBound]) -> Result<Verdict, Contradiction> {
+        let margin = self.point().margin();
+        if let Some(bound) = bounds.iter().map(|b| b.value()).find(|&bound| margin > bound) {
+            return Err(Contradiction { margin, bound });
+        }
+        let below_zero = |bound: &CertifiedBound| bound.holds_in_f32() && bound.value() < 0.0;
+        match self {
+            // Also if only f32 is fooled: a certificate of f32 runs says that this cannot be.
+            Self::Adversarial(witness) => match bounds.iter().find(|b| below_zero(b)) {
+                Some(bound) => {
+                    Err(Contradiction { margin: witness.0.margin_f32, bound: bound.value() })
+                }
+                None => Ok(Verdict::Adversarial),
+            },
+            Self::Harmless(_) if bounds.iter().any(below_zero) => Ok(Verdict::Robust),
+            Self::Harmless(_) => Ok(Verdict::Unknown),
         }
     }
 }
 
-/// A witness above a bound that was said to be certified.
+/// A point above a bound that was said to be certified.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "a point with margin {margin} contradicts the certified upper bound {bound}: please report this bug"
 )]
 pub struct Contradiction {
-    /// The witness's margin.
+    /// The point's margin.
     pub margin: f64,
     /// The bound.
     pub bound: f64,
@@ -595,8 +600,8 @@ mod tests {
         assert!((point.distance() - 0.3).abs() < 1e-6);
         // 0.6 as f64 is no f32: it is stored as the original's 0.6, not as a change of one ulp.
         assert_eq!((point.changed_pixels(), point.pixels()[1]), (1, 0.6));
-        assert_eq!(judged.verdict(None), Ok(Verdict::Adversarial));
-        assert_eq!(judged.verdict(Some(2.0)), Ok(Verdict::Adversarial));
+        assert_eq!(judged.verdict(&[]), Ok(Verdict::Adversarial));
+        assert_eq!(judged.verdict(&[CertifiedBound::forged(2.0, true)]), Ok(Verdict::Adversarial));
     }
 
     #[test]
@@ -694,7 +699,7 @@ mod tests {
             let replay = Says(logits.clone());
             let judged = Judge::new(&network, &replay).judge(&case(GREY, 0.5), &candidate).unwrap();
             assert!(judged.witness().is_none(), "{logits:?}");
-            assert_eq!(judged.verdict(None), Ok(Verdict::Unknown));
+            assert_eq!(judged.verdict(&[]), Ok(Verdict::Unknown));
         }
         let judged = judge(0.25, &case(&[0.125, 0.5], 0.5), &[0.25, 0.5]);
         assert!(judged.witness().is_none() && judged.point().margin() == 0.0);
@@ -742,18 +747,25 @@ mod tests {
     #[test]
     fn robust_needs_a_bound_below_zero_and_no_witness() {
         let harmless = judge(0.9, &case(GREY, 0.1), &[0.2, 0.6]);
-        for (bound, verdict) in [
-            (None, Verdict::Unknown),
-            (Some(-0.1), Verdict::Robust),
-            (Some(0.0), Verdict::Unknown),
-            (Some(-0.0), Verdict::Unknown),
-            (Some(f64::NAN), Verdict::Unknown),
+        let forged = CertifiedBound::forged;
+        for (bounds, verdict) in [
+            (vec![], Verdict::Unknown),
+            (vec![forged(-0.1, true)], Verdict::Robust),
+            (vec![forged(-0.1, false)], Verdict::Unknown),
+            (vec![forged(-0.2, false), forged(-0.1, true)], Verdict::Robust),
+            (vec![forged(-0.2, false), forged(0.1, true)], Verdict::Unknown),
+            (vec![forged(0.0, true)], Verdict::Unknown),
+            (vec![forged(-0.0, true)], Verdict::Unknown),
+            (vec![forged(f64::NAN, true)], Verdict::Unknown),
         ] {
-            assert_eq!(harmless.verdict(bound), Ok(verdict));
+            assert_eq!(harmless.verdict(&bounds), Ok(verdict), "{bounds:?}");
         }
         let fooled = judge(0.4, &case(GREY, 0.5), &[0.5, 0.6]);
-        let contradiction = fooled.verdict(Some(-0.1)).unwrap_err();
-        assert_eq!(contradiction.bound, -0.1);
+        for for_f32 in [false, true] {
+            let contradiction = fooled.verdict(&[forged(-0.1, for_f32)]).unwrap_err();
+            assert_eq!(contradiction.bound, -0.1);
+        }
+        assert!(harmless.verdict(&[forged(-10.0, false)]).is_err(), "its margin is above that");
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! The pipeline for one image and target: bounds, search, judge.
+//! The pipeline for one image and its targets: bounds, search, judge.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
-use crate::bounds;
+use crate::bounds::{Above, Arithmetic, CertifiedBound, Effort, LinearBounds};
 use crate::budget::Budget;
 use crate::input::{InputSet, Norm, PictureLayout, Sample};
 use crate::network::Label;
 use crate::onnx::{OnnxModel, ReplayError};
-use crate::query::Query;
-use crate::search::{Found, SearchOptions, search};
+use crate::query::{Candidate, Query};
+use crate::search::{Found, SearchOptions, SearchStop, ascend, search};
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict};
 
 /// Who wins at an image.
@@ -50,8 +51,60 @@ pub struct Attack {
     pub norm: Norm,
     /// How to search.
     pub search: SearchOptions,
-    /// End the search at the first point that the judge calls adversarial.
-    pub first: bool,
+    /// What is wanted.
+    pub goal: Goal,
+}
+
+impl Attack {
+    /// Where inputs may lie around a sample.
+    fn set(&self, sample: &Sample) -> InputSet {
+        let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
+        match self.norm {
+            Norm::L1 => InputSet::l1_ball(&centre, self.delta),
+            Norm::Linf => InputSet::linf_ball(&centre, self.delta),
+        }
+    }
+}
+
+/// When an answer is good enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Goal {
+    /// The largest margin and the smallest bound.
+    #[default]
+    Optimum,
+    /// One adversary, or a bound below zero.
+    Verdict,
+}
+
+/// Why work on an image and target ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// So many starts in a row brought nothing.
+    NoGain,
+    /// The time is up.
+    Time,
+    /// Somebody called it off.
+    Interrupted,
+    /// An adversary was found, and one is enough.
+    First,
+    /// The margin meets the bound.
+    Optimal,
+    /// There is no adversary, and no more was asked.
+    Robust,
+}
+
+impl Stop {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoGain => "no_gain",
+            Self::Time => "time",
+            Self::Interrupted => "interrupted",
+            Self::First => "first",
+            Self::Optimal => "optimal",
+            Self::Robust => "robust",
+        }
+    }
 }
 
 /// The answer for one image and target.
@@ -61,12 +114,23 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The best point as it would be stored, adversarial or not.
     pub judged: Judged,
+    /// No point of the set has a larger margin. None when bounding was not needed.
+    pub bound: Option<CertifiedBound>,
     /// The 8-bit picture of an adversarial point.
     pub picture: Option<EightBit>,
     /// What the search did.
     pub found: Found,
+    /// Why work ended.
+    pub stop: Stop,
     /// The seed of this image and target.
     pub seed: u64,
+}
+
+impl Answer {
+    /// How much better an adversary could at most be.
+    pub fn gap(&self) -> Option<f64> {
+        self.bound.map(|bound| bound.value() - self.judged.point().margin())
+    }
 }
 
 /// Why there is no answer.
@@ -80,52 +144,137 @@ pub enum VerifyError {
     Contradiction(#[from] Contradiction),
 }
 
-/// Searches for the input closest to fooling the model from `predicted` to `target`, and judges it.
-///
-/// # Errors
-/// When the judge cannot run the model.
-pub fn attack(
-    model: &OnnxModel,
-    sample: &Sample,
-    (predicted, target): (Label, Label),
-    attack: &Attack,
-    budget: &Budget,
-) -> Result<Answer, VerifyError> {
-    let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
-    let set = match attack.norm {
-        Norm::L1 => InputSet::l1_ball(&centre, attack.delta),
-        Norm::Linf => InputSet::linf_ball(&centre, attack.delta),
-    };
-    let query = Query::margin(&model.network, set, predicted, target);
-    let judge = Judge::new(&model.network, &model.replay);
-    let case = Case {
-        original: &sample.pixels,
-        norm: attack.norm,
-        delta: attack.delta,
-        predicted,
-        target,
-    };
-    let linear = bounds::LinearBounds::new(
-        &model.network,
-        &query.set,
-        bounds::Above::Envelopes,
-        bounds::Arithmetic::Exact,
-    );
-    let seed = item_seed(attack.search.seed, sample.index, target);
-    let options = SearchOptions { seed, ..attack.search };
-    let found = search(&query, linear.neurons(), &options, budget, |better| {
-        let enough = attack.first && better.margin > 0.0;
-        let fools =
-            enough && judge.judge(&case, &better.point).is_ok_and(|j| j.witness().is_some());
-        if fools { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    let judged = judge.judge(&case, &found.best.point)?;
-    let is_picture = PictureLayout::from_dims(&model.input_dims).is_some();
-    let picture = match judged.witness() {
-        Some(witness) if is_picture => judge.eight_bit(&case, witness.point())?,
-        _ => None,
-    };
-    Ok(Answer { verdict: judged.verdict(None)?, judged, picture, found, seed })
+/// An image under attack: what all its targets share. Bounds are made when the first target needs them.
+pub struct Subject<'m> {
+    model: &'m OnnxModel,
+    sample: &'m Sample,
+    predicted: Label,
+    attack: Attack,
+    set: InputSet,
+    exact: OnceLock<LinearBounds<'m>>,
+    in_f32: OnceLock<LinearBounds<'m>>,
+}
+
+impl<'m> Subject<'m> {
+    /// Nothing is computed yet.
+    pub fn new(
+        model: &'m OnnxModel,
+        sample: &'m Sample,
+        predicted: Label,
+        attack: &Attack,
+    ) -> Self {
+        let (exact, in_f32) = (OnceLock::new(), OnceLock::new());
+        let set = attack.set(sample);
+        Self { model, sample, predicted, attack: *attack, set, exact, in_f32 }
+    }
+
+    fn bounds(&self, arithmetic: Arithmetic) -> &LinearBounds<'m> {
+        let place = match arithmetic {
+            Arithmetic::Exact => &self.exact,
+            Arithmetic::F32(_) => &self.in_f32,
+        };
+        let network = &self.model.network;
+        place.get_or_init(|| LinearBounds::new(network, &self.set, Above::Envelopes, arithmetic))
+    }
+
+    /// Searches for the input closest to fooling the model into `target`, bounds how close any input can come, and judges.
+    ///
+    /// # Errors
+    /// When the judge cannot run the model.
+    pub fn attack(&self, target: Label, budget: &Budget) -> Result<Answer, VerifyError> {
+        let Self { model, sample, predicted, attack, .. } = self;
+        let query = Query::margin(&model.network, self.set.clone(), *predicted, target);
+        let judge = Judge::new(&model.network, &model.replay);
+        let case = Case {
+            original: &sample.pixels,
+            norm: attack.norm,
+            delta: attack.delta,
+            predicted: *predicted,
+            target,
+        };
+        let seed = item_seed(attack.search.seed, sample.index, target);
+        let options = SearchOptions { seed, ..attack.search };
+        let fools = |candidate: &Candidate| {
+            candidate.margin > 0.0
+                && judge.judge(&case, &candidate.point).is_ok_and(|j| j.witness().is_some())
+        };
+        let (found, bounds, stop) = match attack.goal {
+            Goal::Optimum => self.optimum(&query, &options, budget),
+            Goal::Verdict => self.decide(&query, &options, budget, fools),
+        };
+        let judged = judge.judge(&case, &found.best.point)?;
+        let is_picture = PictureLayout::from_dims(&model.input_dims).is_some();
+        let picture = match judged.witness() {
+            Some(witness) if is_picture => judge.eight_bit(&case, witness.point())?,
+            _ => None,
+        };
+        let verdict = judged.verdict(&bounds)?;
+        let bound = bounds.into_iter().min_by(|a, b| a.value().total_cmp(&b.value()));
+        Ok(Answer { verdict, judged, bound, picture, found, stop, seed })
+    }
+
+    /// The smallest bound, then the largest margin; a bound below zero once more for f32.
+    fn optimum(
+        &self,
+        query: &Query,
+        options: &SearchOptions,
+        budget: &Budget,
+    ) -> (Found, Vec<CertifiedBound>, Stop) {
+        let linear = self.bounds(Arithmetic::Exact);
+        let mut bounds = vec![linear.certify(&query.objective, &Effort::default(), &budget.half())];
+        if bounds[0].value() < 0.0 {
+            bounds.push(self.certify_sign(query, &budget.half()));
+        }
+        let optimal = bounds[0].value() - OPTIMAL_GAP;
+        let found = search(query, linear.neurons(), options, budget, |better| {
+            if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let stop = stop(found.stop, Stop::Optimal);
+        (found, bounds, stop)
+    }
+
+    /// Cheap attack, bound, search: whichever decides first.
+    fn decide(
+        &self,
+        query: &Query,
+        options: &SearchOptions,
+        budget: &Budget,
+        fools: impl Fn(&Candidate) -> bool,
+    ) -> (Found, Vec<CertifiedBound>, Stop) {
+        let ascended = ascend(query, budget);
+        if fools(&ascended.best) {
+            return (ascended, Vec::new(), Stop::First);
+        }
+        let bound = self.certify_sign(query, &budget.half());
+        if bound.value() < 0.0 {
+            return (ascended, vec![bound], Stop::Robust);
+        }
+        let neurons = self.bounds(Arithmetic::F32(&self.model.roundings)).neurons();
+        let found = search(query, neurons, options, budget, |better| {
+            if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let stop = stop(found.stop, Stop::First);
+        (found, vec![bound], stop)
+    }
+
+    /// A bound that holds in f32, no lower than it takes to be below zero.
+    fn certify_sign(&self, query: &Query, budget: &Budget) -> CertifiedBound {
+        let effort = Effort { enough: 0.0, ..Effort::default() };
+        let linear = self.bounds(Arithmetic::F32(&self.model.roundings));
+        linear.certify(&query.objective, &effort, budget)
+    }
+}
+
+/// Below this gap a margin counts as optimal.
+pub const OPTIMAL_GAP: f64 = 1e-6;
+
+fn stop(search: SearchStop, enough: Stop) -> Stop {
+    match search {
+        SearchStop::Patience => Stop::NoGain,
+        SearchStop::Time => Stop::Time,
+        SearchStop::Cancelled => Stop::Interrupted,
+        SearchStop::Enough => enough,
+    }
 }
 
 /// A seed of its own for every image and target, whoever searches them and in whatever order (SplitMix64).

@@ -394,8 +394,8 @@ fn with_exit_code_an_adversary_gives_1() {
 }
 
 #[test]
-fn with_first_a_search_ends_at_the_first_adversary() {
-    let first = records(&["--images", "12", "--delta", "5", "--first"]);
+fn for_a_verdict_a_search_ends_at_the_first_adversary() {
+    let first = records(&["--images", "12", "--delta", "5", "--goal", "verdict"]);
     let whole = records(&["--images", "12", "--delta", "5"]);
     assert_eq!(count(&whole, "stop", "no_gain"), 12);
     assert!(count(&first, "stop", "first") > 3);

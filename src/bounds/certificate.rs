@@ -59,6 +59,12 @@ impl CertifiedBound {
         self.for_f32
     }
 
+    /// A bound that nobody has proven, to see what others make of it.
+    #[cfg(test)]
+    pub(crate) fn forged(value: f64, for_f32: bool) -> Self {
+        Self { value, for_f32, method: BoundMethod::Crown }
+    }
+
     /// How it was proven.
     pub fn method(&self) -> BoundMethod {
         self.method

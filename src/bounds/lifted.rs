@@ -16,6 +16,7 @@ pub struct Lifted {
     caps: Vec<f64>,
     /// What all moves together can spend, rounded up. Without a budget this is the sum of all caps.
     budget: f64,
+    all: f64,
     allowance: Allowance,
 }
 
@@ -26,7 +27,7 @@ impl Lifted {
         let caps: Vec<f64> = moves.iter().map(|m| allowance.up(m.cap)).collect();
         let all = allowance.up(caps.iter().sum());
         let budget = set.budget().map_or(all, |budget| budget.min(all));
-        Self { moves, caps, budget, allowance }
+        Self { moves, caps, budget, all, allowance }
     }
 
     /// Number of moves.
@@ -36,6 +37,11 @@ impl Lifted {
 
     pub fn budget(&self) -> f64 {
         self.budget
+    }
+
+    /// The budget as a share of what it would take to make all moves.
+    pub fn tightness(&self) -> f64 {
+        self.budget / self.all
     }
 
     /// The first layer's rows in moves: one column per neuron, exact.

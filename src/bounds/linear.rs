@@ -23,6 +23,9 @@ use crate::network::{LayerRounding, Network, NeuronId};
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
 const BLOCK: usize = 256;
 
+/// From this share of the whole box on, chords alone may be better than envelopes.
+const LOOSE_BUDGET: f64 = 0.05;
+
 /// Makes up for a handful of roundings of a factor.
 const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
 
@@ -218,13 +221,18 @@ impl<'n> LinearBounds<'n> {
     /// For some neurons of a layer, `sign · g` from above: of several ways to bound the layers below, the best one.
     fn best_functions(&self, layer: usize, block: std::ops::Range<usize>, sign: f64) -> Best {
         let mut best: Option<Best> = None;
-        // Envelopes everywhere; envelopes in the first layer, chords behind; chords everywhere.
-        let ways: &[usize] = match self.above {
-            Above::Chords => &[0],
-            Above::Envelopes if layer == 1 => &[usize::MAX, 0],
-            Above::Envelopes => &[usize::MAX, 1, 0],
+        // Envelopes everywhere; envelopes in the first layer, chords behind; chords everywhere, which pays when the budget
+        // hardly binds.
+        let everywhere = usize::MAX;
+        let mut ways = match self.above {
+            Above::Chords => vec![0],
+            Above::Envelopes if layer == 1 => vec![everywhere],
+            Above::Envelopes => vec![everywhere, 1],
         };
-        for &enveloped in ways {
+        if self.above == Above::Envelopes && self.lifted.tightness() > LOOSE_BUDGET {
+            ways.push(0);
+        }
+        for enveloped in ways {
             let rows = self.rows(layer, block.clone(), sign);
             let choice = |neuron: NeuronId, _| {
                 let share = if neuron.layer < enveloped { 1.0 } else { 0.0 };

@@ -1,14 +1,13 @@
 //! One flat row per (image, target). Field names are a contract with users' scripts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::input::Sample;
 use crate::network::Label;
-use crate::search::SearchStop;
 use crate::verdict::Verdict;
-use crate::verify::{Answer, Attack};
+use crate::verify::{Answer, Attack, OPTIMAL_GAP};
 
 /// The version of the record format.
 pub const SCHEMA: &str = "rw-adv/1";
@@ -45,6 +44,10 @@ pub struct Record {
     pub upper_bound: Option<f64>,
     /// `upper_bound − margin`.
     pub gap: Option<f64>,
+    /// How the bound was proven: `envelope`.
+    pub bound_method: Option<&'static str>,
+    /// Whether the gap is closed: no point of the set has a larger margin (by 1e-6).
+    pub optimal: bool,
     /// Distance of the point from the image, in the budget's norm.
     pub distance: f64,
     /// Number of pixels in which they differ.
@@ -81,6 +84,8 @@ impl Record {
         seconds: f64,
     ) -> Self {
         let (point, found) = (answer.judged.point(), &answer.found);
+        // What overflowed is no bound.
+        let bound = answer.bound.filter(|bound| bound.value().is_finite());
         Self {
             schema: SCHEMA,
             image: sample.index,
@@ -94,8 +99,10 @@ impl Record {
             margin: point.margin(),
             margin_f32: point.margin_f32(),
             margin_png: answer.picture.as_ref().map(|picture| picture.margin()),
-            upper_bound: None,
-            gap: None,
+            upper_bound: bound.map(|bound| bound.value()),
+            gap: bound.and(answer.gap()),
+            bound_method: bound.map(|bound| bound.method().name()),
+            optimal: bound.and(answer.gap()).is_some_and(|gap| gap < OPTIMAL_GAP),
             distance: point.distance(),
             changed_pixels: point.changed_pixels(),
             starts: found.starts,
@@ -104,16 +111,53 @@ impl Record {
             iterations: found.work.iterations,
             seconds,
             seconds_to_best: found.time_to_best.as_secs_f64(),
-            stop: match found.stop {
-                SearchStop::Patience => "no_gain",
-                SearchStop::Time => "time",
-                SearchStop::Cancelled => "interrupted",
-                SearchStop::Enough => "first",
-            },
+            stop: answer.stop.name(),
             seed: answer.seed,
             png: None,
             npy: None,
         }
+    }
+}
+
+/// What is known about an image once all its targets are done; the worst target counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Certified,
+    Undecided,
+    Attacked,
+    Misclassified,
+}
+
+/// Images per standing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Standings {
+    /// No target can be reached.
+    pub certified: usize,
+    /// No target was reached, but not all are excluded.
+    pub undecided: usize,
+    /// Some target was reached.
+    pub attacked: usize,
+    /// Not predicted as labelled in the first place.
+    pub misclassified: usize,
+}
+
+impl Standings {
+    fn count<'a>(all: impl Iterator<Item = &'a Standing>) -> Self {
+        let mut counts = Self::default();
+        for standing in all {
+            *match standing {
+                Standing::Certified => &mut counts.certified,
+                Standing::Undecided => &mut counts.undecided,
+                Standing::Attacked => &mut counts.attacked,
+                Standing::Misclassified => &mut counts.misclassified,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Number of images.
+    pub fn all(&self) -> usize {
+        self.certified + self.undecided + self.attacked + self.misclassified
     }
 }
 
@@ -132,8 +176,12 @@ pub struct Summary {
     pub labelled: usize,
     /// Of those, images whose predicted label is the true one.
     pub correct: usize,
+    /// What became of the images, over the targets that were asked.
+    pub images: Standings,
+    /// Records whose gap is closed.
+    pub optimal: usize,
     #[serde(skip)]
-    counted: HashSet<usize>,
+    seen: BTreeMap<usize, Standing>,
     /// Walks through linear regions, in all.
     pub regions: usize,
     /// LPs solved, in all.
@@ -152,10 +200,21 @@ impl Summary {
     pub fn add(&mut self, record: &Record) {
         self.records += 1;
         *self.verdicts.entry(record.verdict).or_default() += 1;
-        if self.counted.insert(record.image) {
+        self.optimal += usize::from(record.optimal);
+        if !self.seen.contains_key(&record.image) {
             self.labelled += usize::from(record.label.is_some());
             self.correct += usize::from(record.label == Some(record.predicted));
         }
+        let misclassified = record.label.is_some_and(|label| label != record.predicted);
+        let standing = match record.verdict {
+            _ if misclassified => Standing::Misclassified,
+            Verdict::Robust => Standing::Certified,
+            Verdict::Unknown => Standing::Undecided,
+            Verdict::Adversarial => Standing::Attacked,
+        };
+        let worst = self.seen.entry(record.image).or_insert(standing);
+        *worst = standing.max(*worst);
+        self.images = Standings::count(self.seen.values());
         self.regions += record.regions;
         self.lps += record.lps;
         self.starts += record.starts;
@@ -189,8 +248,8 @@ pub struct Settings {
     pub patience: usize,
     /// Time limit of a search, if any.
     pub time_limit: Option<f64>,
-    /// Whether searches end at the first adversary.
-    pub first: bool,
+    /// What was wanted, `optimum` or `verdict`.
+    pub goal: &'static str,
     /// How walks leave a region.
     pub way_out: &'static str,
 }

@@ -10,13 +10,14 @@ use crate::onnx::{NodeNote, OnnxModel, Role};
 pub fn header(out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9} {:>9} {:>6} {:>6} {:>7}",
+        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9} {:>9} {:>9} {:>6} {:>6} {:>7}",
         "image",
         "label",
         "predicted",
         "target",
         "verdict",
         "margin",
+        "bound",
         "distance",
         "pixels",
         "starts",
@@ -30,13 +31,14 @@ pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9.4} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
         record.image,
         label,
         record.predicted,
         record.target,
         record.verdict,
         record.margin,
+        record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
         record.distance,
         record.changed_pixels,
         record.starts,
@@ -77,6 +79,21 @@ pub fn summary(
             out,
             "{} of {} predicted as labelled ({share:.1} %)",
             summary.correct, summary.labelled
+        )?;
+    }
+    let images = &summary.images;
+    if summary.labelled == images.all() && images.all() > 0 {
+        let share = |count: usize| 100.0 * count as f64 / images.all() as f64;
+        let most = images.certified + images.undecided;
+        writeln!(
+            out,
+            "robust accuracy against these targets: {:.1} % certified, {:.1} % at most ({} certified, {} undecided, {} attacked, {} misclassified)",
+            share(images.certified),
+            share(most),
+            images.certified,
+            images.undecided,
+            images.attacked,
+            images.misclassified
         )?;
     }
     Ok(())

@@ -18,7 +18,7 @@ use super::lifted::Lifted;
 use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
 use crate::input::InputSet;
-use crate::network::{LayerRounding, Network, NeuronId};
+use crate::network::{self, LayerRounding, Network, NeuronId};
 
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
 const BLOCK: usize = 256;
@@ -265,7 +265,7 @@ impl<'n> LinearBounds<'n> {
     pub(super) fn objective_row(&self, objective: &[f64]) -> Rows {
         let output = self.network.output();
         let mut row = vec![0.0; output.inputs()];
-        output.apply_transposed(objective, &mut row);
+        self.network.apply_transposed(self.network.hidden().len(), objective, &mut row);
         let last = self.network.hidden().len();
         let (mut constant, mut magnitude) = (0.0, 0.0);
         for (r, o) in objective.iter().enumerate() {
@@ -431,11 +431,5 @@ fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
         matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
         return;
     }
-    let out = out.col_as_slice_mut(0);
-    for (j, &weight) in weights.col_as_slice(0).iter().enumerate().filter(|(_, w)| **w != 0.0) {
-        let column = m.col(j).try_as_col_major().expect("columns lie together").as_slice();
-        for (o, c) in out.iter_mut().zip(column) {
-            *o += weight * c;
-        }
-    }
+    network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
 }

@@ -10,6 +10,7 @@ use std::fmt;
 use faer::{Mat, MatRef};
 
 pub use forward::Trace;
+pub(crate) use forward::add_product;
 pub use pattern::{ActivationPattern, NeuronId};
 
 /// A class of the network: the index of its logit, base 0, in the file's output order.

@@ -182,7 +182,7 @@ fn pattern_direction(query: &Query, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut upstream = query.objective.clone();
     for (layer, dense) in query.network.layers().iter().enumerate().rev() {
         let mut below = vec![0.0; dense.inputs()];
-        dense.apply_transposed(&upstream, &mut below);
+        query.network.apply_transposed(layer, &upstream, &mut below);
         if layer > 0 {
             for slope in &mut below {
                 let on = rng.random_bool(if *slope > 0.0 { OPTIMISM } else { 1.0 - OPTIMISM });

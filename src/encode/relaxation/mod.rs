@@ -117,7 +117,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let network = query.network;
         let output = network.output();
         let mut weights = vec![0.0; output.inputs()];
-        output.apply_transposed(&query.objective, &mut weights);
+        network.apply_transposed(network.hidden().len(), &query.objective, &mut weights);
         let last = bounds.hidden() - 1;
         let trace = Trace::new(network);
         let mut stable = ActivationPattern::at(&trace);

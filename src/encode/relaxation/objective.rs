@@ -39,7 +39,7 @@ impl Relaxation<'_, '_> {
         }
         let below = (last > 0).then(|| {
             let mut row = vec![0.0; network.layers()[last].inputs()];
-            network.layers()[last].apply_transposed(&on_last, &mut row);
+            network.apply_transposed(last, &on_last, &mut row);
             self.spread(Mat::from_fn(row.len(), 1, |j, _| row[j]), last - 1)
         });
         let cost = |neuron: &Neuron| match &below {

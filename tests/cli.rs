@@ -124,6 +124,8 @@ fn a_record_has_every_field_of_the_contract() {
         "margin_png",
         "upper_bound",
         "gap",
+        "bound_method",
+        "optimal",
         "distance",
         "changed_pixels",
         "starts",
@@ -147,8 +149,8 @@ fn results_go_to_the_directory_and_are_never_overwritten() {
     let out = out.to_str().expect("UTF-8");
     let arguments = ["--model", FIXTURE, "--images", "3,7,9", "--delta", "2.5", "--out", out];
     let text = stdout(&arguments);
-    // A head, three records, two lines of summary.
-    assert_eq!(text.lines().count(), 6, "{text}");
+    // A head, three records, three lines of summary.
+    assert_eq!(text.lines().count(), 7, "{text}");
     let stored = fs::read_to_string(Path::new(out).join("results.jsonl")).expect("written");
     let mut images = numbers(&json_lines(&stored), "image");
     images.sort_unstable();
@@ -391,6 +393,47 @@ fn with_exit_code_an_adversary_gives_1() {
     assert_eq!(code(&["5", "--exit-code"]), (Some(1), 2));
     assert_eq!(code(&["5"]), (Some(0), 2));
     assert_eq!(code(&["0.01", "--exit-code"]), (Some(0), 0));
+}
+
+/// Each record's bound is above its margin, decides what it may decide, and closes the gap where it says so.
+#[test]
+fn bounds_gaps_and_verdicts_of_a_record_agree() {
+    let mut optimal = 0;
+    for delta in ["0.5", "2", "5"] {
+        for record in records(&["--images", "30", "--delta", delta]) {
+            let number = |field: &str| record[field].as_f64().expect(field);
+            let (margin, bound, gap) = (number("margin"), number("upper_bound"), number("gap"));
+            assert!(margin <= bound && (bound - margin - gap).abs() < 1e-12, "{record}");
+            assert_eq!(record["optimal"] == true, gap < 1e-6, "{record}");
+            assert_eq!(record["bound_method"], "envelope");
+            match record["verdict"].as_str() {
+                Some("adversarial") => assert!(margin > 0.0 && bound > 0.0, "{record}"),
+                Some("robust") => assert!(margin < 0.0 && bound < 0.0, "{record}"),
+                _ => assert!(margin <= 0.0 || record["margin_f32"].as_f64() <= Some(0.0)),
+            }
+            optimal += usize::from(record["optimal"] == true);
+        }
+    }
+    assert!(optimal > 5, "{optimal} gaps are closed");
+}
+
+#[test]
+fn all_targets_together_tell_the_robust_accuracy() {
+    let text = stdout(&["--model", FIXTURE, "--images", "6", "--delta", "0.5", "--target", "all"]);
+    assert!(text.contains("robust accuracy against these targets: "), "{text}");
+    let records = records(&["--images", "6", "--delta", "0.5", "--target", "all"]);
+    assert_eq!(records.len(), 54);
+    // What is excluded for every target is excluded for the runner-up, too.
+    let robust = count(&records, "verdict", "robust");
+    assert!(robust > 30, "{robust} targets are excluded");
+}
+
+#[test]
+fn a_goal_that_does_not_exist_is_refused() {
+    mistake(
+        &["--model", FIXTURE, "--images", "1", "--delta", "5", "--goal", "both"],
+        &["--goal", "both"],
+    );
 }
 
 #[test]

@@ -13,13 +13,13 @@
 //! - [`network`]: the function under attack: forward pass, activation pattern, gradient
 //! - [`input`]: images from MNIST directories, IDX, PNG and npy files
 //! - [`query`]: network, input set and objective
-//! - [`bounds`]: intervals that every neuron stays in
+//! - [`bounds`]: intervals that every neuron stays in, and certified bounds of the objective
 //! - [`lp`]: linear programs in our own words (HiGHS)
 //! - [`encode`]: a query as live LPs: one linear region, or the relaxation of the whole network
 //! - [`mod@walk`]: from region to region while the margin grows
 //! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
 //! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
-//! - [`verify`]: the pipeline for one image and target
+//! - [`verify`]: the pipeline for one image and its targets
 //! - [`report`]: records, tables, JSON, pictures, files
 //! - [`tolerance`]: every epsilon, with its reason
 //!

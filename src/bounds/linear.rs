@@ -197,18 +197,23 @@ impl<'n> LinearBounds<'n> {
     }
 
     fn deeper_layer(&mut self, layer: usize) {
-        let dense = &self.network.layers()[layer];
-        let width = dense.outputs();
+        let width = self.network.layers()[layer].outputs();
         let mut slopes = Mat::zeros(self.lifted.len(), width);
         let mut constants = vec![f64::INFINITY; width];
-        let mut intervals = Vec::with_capacity(width);
-        for start in (0..width).step_by(BLOCK) {
-            let block = start..width.min(start + BLOCK);
-            let uppers = self.best_functions(layer, block.clone(), 1.0);
-            let lowers = self.best_functions(layer, block.clone(), -1.0);
-            for (k, j) in block.enumerate() {
+        let mut intervals: Vec<Interval> =
+            (0..width).map(|j| widest(self.plain_interval(layer, j))).collect();
+        // What interval arithmetic knows to be stable needs nothing better.
+        let open = |j: &usize| intervals[*j].stability() == Stability::Unstable;
+        let open: Vec<usize> = (0..width).filter(open).collect();
+        for block in open.chunks(BLOCK) {
+            let uppers = self.best_functions(layer, block, 1.0);
+            let lowers = self.best_functions(layer, block, -1.0);
+            for (k, &j) in block.iter().enumerate() {
                 let (upper, lower) = (uppers.largest[k], -lowers.largest[k]);
-                intervals.push(widest(Interval { lower, upper }));
+                intervals[j] = Interval {
+                    lower: lower.max(intervals[j].lower),
+                    upper: upper.min(intervals[j].upper),
+                };
                 constants[j] = uppers.functions.constants[k];
                 slopes.col_as_slice_mut(j).copy_from_slice(uppers.functions.slopes.col_as_slice(k));
             }
@@ -218,8 +223,21 @@ impl<'n> LinearBounds<'n> {
         self.neurons.layers.push(intervals);
     }
 
+    /// A neuron behind the first layer by interval arithmetic.
+    fn plain_interval(&self, layer: usize, j: usize) -> Interval {
+        let bias = self.network.layers()[layer].bias[j];
+        let (mut lower, mut upper) = (bias, bias);
+        for (w, g) in self.network.row(layer, j).iter().zip(self.neurons.layer(layer - 1)) {
+            let (least, most) = (g.lower.max(0.0), g.upper.max(0.0));
+            lower += w * if *w > 0.0 { least } else { most };
+            upper += w * if *w > 0.0 { most } else { least };
+        }
+        let off = self.allowance.of(self.magnitudes[layer][j] + bias.abs()) + self.noise[layer][j];
+        Interval { lower: lower - off, upper: upper + off }
+    }
+
     /// For some neurons of a layer, `sign · g` from above: of several ways to bound the layers below, the best one.
-    fn best_functions(&self, layer: usize, block: std::ops::Range<usize>, sign: f64) -> Best {
+    fn best_functions(&self, layer: usize, block: &[usize], sign: f64) -> Best {
         let mut best: Option<Best> = None;
         // Envelopes everywhere; envelopes in the first layer, chords behind; chords everywhere, which pays when the budget
         // hardly binds.
@@ -233,7 +251,7 @@ impl<'n> LinearBounds<'n> {
             ways.push(0);
         }
         for enveloped in ways {
-            let rows = self.rows(layer, block.clone(), sign);
+            let rows = self.rows(layer, block, sign);
             let choice = |neuron: NeuronId, _| {
                 let share = if neuron.layer < enveloped { 1.0 } else { 0.0 };
                 Choice { below: default_slope(self.neurons.get(neuron)), envelope: share }
@@ -249,16 +267,17 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// `sign · g` of some neurons as functions of the outputs of the layer below: exact.
-    fn rows(&self, layer: usize, block: std::ops::Range<usize>, sign: f64) -> Rows {
+    fn rows(&self, layer: usize, block: &[usize], sign: f64) -> Rows {
         let dense = &self.network.layers()[layer];
         let coefficients = Mat::from_fn(dense.inputs(), block.len(), |i, k| {
-            sign * self.network.row(layer, block.start + k)[i]
+            sign * self.network.row(layer, block[k])[i]
         });
-        let noise = &self.noise[layer][block.clone()];
-        let constants: Vec<f64> =
-            dense.bias[block].iter().zip(noise).map(|(b, noise)| sign * b + noise).collect();
-        let magnitudes = constants.iter().zip(noise).map(|(c, noise)| c.abs() + noise).collect();
-        Rows { coefficients, constants, magnitudes }
+        let (bias, noise) = (|j: usize| sign * dense.bias[j], |j: usize| self.noise[layer][j]);
+        Rows {
+            coefficients,
+            constants: block.iter().map(|&j| bias(j) + noise(j)).collect(),
+            magnitudes: block.iter().map(|&j| bias(j).abs() + noise(j)).collect(),
+        }
     }
 
     /// `objective · y` as a function of the last hidden layer's outputs.

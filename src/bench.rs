@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rw_adv::bounds::{self, Above, Arithmetic, Arithmetic::Exact, Effort, LinearBounds};
+use rw_adv::bounds::{Above, Arithmetic, Arithmetic::Exact, Effort, LinearBounds, NeuronBounds};
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
 use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
@@ -130,6 +130,12 @@ pub fn run(bench: Bench) -> Result<()> {
     }
 }
 
+fn neuron_bounds(query: &Query) -> NeuronBounds {
+    let (network, set) = (query.network, &query.set);
+    let unlimited = Budget::unlimited();
+    LinearBounds::new(network, set, Above::Envelopes, Exact, &unlimited).neurons().clone()
+}
+
 /// Runs `work` and tells how long it took, in seconds.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let clock = Budget::unlimited();
@@ -209,27 +215,13 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         (regions, lps) = (regions + work.regions, lps + work.lps);
         let go_on = |_: &_| std::ops::ControlFlow::Continue(());
         let (rw, rw_seconds) = timed(|| {
-            let bounds = bounds::LinearBounds::new(
-                &model.network,
-                &query.set,
-                bounds::Above::Envelopes,
-                bounds::Arithmetic::Exact,
-            )
-            .neurons()
-            .clone();
+            let bounds = neuron_bounds(&query);
             let options = SearchOptions { patience: 11, ..SearchOptions::default() };
             search(&query, &bounds, &options, &Budget::unlimited(), go_on)
         });
         let (paper, paper_seconds) = timed(|| {
             let limit = Budget::start(Some(Duration::from_secs_f64(rw_seconds)), None);
-            let bounds = bounds::LinearBounds::new(
-                &model.network,
-                &query.set,
-                bounds::Above::Envelopes,
-                bounds::Arithmetic::Exact,
-            )
-            .neurons()
-            .clone();
+            let bounds = neuron_bounds(&query);
             let options = SearchOptions {
                 method: Method::Paper,
                 patience: usize::MAX,
@@ -294,14 +286,7 @@ fn quality(
         let mut target = rng.random_range(0..network.outputs() - 1);
         target += usize::from(target >= problem.predicted.0);
         let query = problems.query(network, problem, Label(target));
-        let bounds = bounds::LinearBounds::new(
-            network,
-            &query.set,
-            bounds::Above::Envelopes,
-            bounds::Arithmetic::Exact,
-        )
-        .neurons()
-        .clone();
+        let bounds = neuron_bounds(&query);
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
         let options = SearchOptions {
             seed: problem.image as u64,
@@ -366,7 +351,8 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
             let query = problems.query(network, problem, problem.runner_up);
             let ball = InputSet::whole_l1_ball(&problem.pixels, delta);
             let bound = |set: &InputSet, above: Above, steps: usize, arithmetic: Arithmetic| {
-                let linear = LinearBounds::new(network, set, above, arithmetic);
+                let linear =
+                    LinearBounds::new(network, set, above, arithmetic, &Budget::unlimited());
                 let effort = Effort { steps, ..Effort::default() };
                 (linear.certify(&query.objective, &effort, &Budget::unlimited()), linear)
             };

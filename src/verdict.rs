@@ -204,19 +204,16 @@ impl Judged {
     /// # Errors
     /// When the point's margin exceeds a bound: then one of them is wrong, and neither is an answer.
     pub fn verdict(&self, bounds: &[CertifiedBound]) -> Result<Verdict, Contradiction> {
-        let margin = self.point().margin();
-        if let Some(bound) = bounds.iter().map(|b| b.value()).find(|&bound| margin > bound) {
-            return Err(Contradiction { margin, bound });
+        let point = self.point();
+        for bound in bounds {
+            let margins = [Some(point.margin), bound.holds_in_f32().then_some(point.margin_f32)];
+            if let Some(margin) = margins.into_iter().flatten().find(|m| *m > bound.value()) {
+                return Err(Contradiction { margin, bound: bound.value() });
+            }
         }
         let below_zero = |bound: &CertifiedBound| bound.holds_in_f32() && bound.value() < 0.0;
         match self {
-            // Also if only f32 is fooled: a certificate of f32 runs says that this cannot be.
-            Self::Adversarial(witness) => match bounds.iter().find(|b| below_zero(b)) {
-                Some(bound) => {
-                    Err(Contradiction { margin: witness.0.margin_f32, bound: bound.value() })
-                }
-                None => Ok(Verdict::Adversarial),
-            },
+            Self::Adversarial(_) => Ok(Verdict::Adversarial),
             Self::Harmless(_) if bounds.iter().any(below_zero) => Ok(Verdict::Robust),
             Self::Harmless(_) => Ok(Verdict::Unknown),
         }
@@ -766,6 +763,14 @@ mod tests {
             assert_eq!(contradiction.bound, -0.1);
         }
         assert!(harmless.verdict(&[forged(-10.0, false)]).is_err(), "its margin is above that");
+        // What only the file's own run gives must not exceed a bound of such runs.
+        let network = threshold_network(0.9);
+        let replay = Says(vec![0.0, 0.001]);
+        let judge = Judge::new(&network, &replay);
+        let only_f32 = judge.judge(&case(GREY, 0.1), &[0.2, 0.6]).unwrap();
+        assert!(only_f32.witness().is_none());
+        assert!(only_f32.verdict(&[forged(-0.1, true)]).is_err());
+        assert_eq!(only_f32.verdict(&[forged(-0.1, false)]), Ok(Verdict::Unknown));
     }
 
     #[test]

@@ -168,13 +168,15 @@ impl<'m> Subject<'m> {
         Self { model, sample, predicted, attack: *attack, set, exact, in_f32 }
     }
 
-    fn bounds(&self, arithmetic: Arithmetic) -> &LinearBounds<'m> {
+    fn bounds(&self, arithmetic: Arithmetic, budget: &Budget) -> &LinearBounds<'m> {
         let place = match arithmetic {
             Arithmetic::Exact => &self.exact,
             Arithmetic::F32(_) => &self.in_f32,
         };
         let network = &self.model.network;
-        place.get_or_init(|| LinearBounds::new(network, &self.set, Above::Envelopes, arithmetic))
+        place.get_or_init(|| {
+            LinearBounds::new(network, &self.set, Above::Envelopes, arithmetic, budget)
+        })
     }
 
     /// Searches for the input closest to fooling the model into `target`, bounds how close any input can come, and judges.
@@ -220,7 +222,8 @@ impl<'m> Subject<'m> {
         options: &SearchOptions,
         budget: &Budget,
     ) -> (Found, Vec<CertifiedBound>, Stop) {
-        let linear = self.bounds(Arithmetic::Exact);
+        let ascended = ascend(query, budget);
+        let linear = self.bounds(Arithmetic::Exact, &budget.half());
         let mut bounds = vec![linear.certify(&query.objective, &Effort::default(), &budget.half())];
         if bounds[0].value() < 0.0 {
             bounds.push(self.certify_sign(query, &budget.half()));
@@ -230,7 +233,7 @@ impl<'m> Subject<'m> {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = stop(found.stop, Stop::Optimal);
-        (found, bounds, stop)
+        (found.or(ascended), bounds, stop)
     }
 
     /// Cheap attack, bound, search: whichever decides first.
@@ -249,18 +252,18 @@ impl<'m> Subject<'m> {
         if bound.value() < 0.0 {
             return (ascended, vec![bound], Stop::Robust);
         }
-        let neurons = self.bounds(Arithmetic::F32(&self.model.roundings)).neurons();
+        let neurons = self.bounds(Arithmetic::F32(&self.model.roundings), budget).neurons();
         let found = search(query, neurons, options, budget, |better| {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = stop(found.stop, Stop::First);
-        (found, vec![bound], stop)
+        (found.or(ascended), vec![bound], stop)
     }
 
     /// A bound that holds in f32, no lower than it takes to be below zero.
     fn certify_sign(&self, query: &Query, budget: &Budget) -> CertifiedBound {
         let effort = Effort { enough: 0.0, ..Effort::default() };
-        let linear = self.bounds(Arithmetic::F32(&self.model.roundings));
+        let linear = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
         linear.certify(&query.objective, &effort, budget)
     }
 }

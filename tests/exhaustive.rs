@@ -79,7 +79,13 @@ fn for_each(act: impl Fn(&Solved, &Query, &LinearBounds) + Sync) {
     let (tiny, wide): (&[Solved], &[Solved]) = (&TINY, &WIDE);
     tiny.par_iter().chain(wide).for_each(|case| {
         let query = case.problem.query();
-        let bounds = LinearBounds::new(query.network, &query.set, Above::Chords, Arithmetic::Exact);
+        let bounds = LinearBounds::new(
+            query.network,
+            &query.set,
+            Above::Chords,
+            Arithmetic::Exact,
+            &Budget::unlimited(),
+        );
         act(case, &query, &bounds);
     });
 }
@@ -325,7 +331,13 @@ fn start_at(query: &Query, point: &[f64]) -> Candidate {
 }
 
 fn searched(query: &Query, options: &SearchOptions) -> Found {
-    let bounds = LinearBounds::new(query.network, &query.set, Above::Envelopes, Arithmetic::Exact);
+    let bounds = LinearBounds::new(
+        query.network,
+        &query.set,
+        Above::Envelopes,
+        Arithmetic::Exact,
+        &Budget::unlimited(),
+    );
     search(query, bounds.neurons(), options, &Budget::unlimited(), |_| ControlFlow::Continue(()))
 }
 
@@ -408,7 +420,13 @@ fn the_optimum_is_below_every_certified_bound() {
         for above in [Above::Chords, Above::Envelopes] {
             let mut values = Vec::new();
             for arithmetic in [Arithmetic::Exact, Arithmetic::F32(&plain)] {
-                let bounds = LinearBounds::new(query.network, &query.set, above, arithmetic);
+                let bounds = LinearBounds::new(
+                    query.network,
+                    &query.set,
+                    above,
+                    arithmetic,
+                    &Budget::unlimited(),
+                );
                 for steps in [0, 15] {
                     let effort = Effort { steps, ..Effort::default() };
                     let bound = bounds.certify(&query.objective, &effort, &Budget::unlimited());

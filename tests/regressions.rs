@@ -67,7 +67,13 @@ fn a_relaxation_in_which_no_fixing_is_feasible_does_not_hang_the_search() {
     let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
     let set = InputSet::l1_ball(&centre, 2.0);
     let query = Query::margin(&model.network, set, predicted, Label(7));
-    let bounds = LinearBounds::new(&model.network, &query.set, Above::Chords, Arithmetic::Exact);
+    let bounds = LinearBounds::new(
+        &model.network,
+        &query.set,
+        Above::Chords,
+        Arithmetic::Exact,
+        &Budget::unlimited(),
+    );
     let budget = Budget::start(Some(Duration::from_secs(60)), None);
     let options = SearchOptions { method: Method::Paper, ..SearchOptions::default() };
     let found = search(&query, bounds.neurons(), &options, &budget, |_| ControlFlow::Continue(()));

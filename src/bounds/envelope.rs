@@ -35,21 +35,31 @@ impl Envelopes {
         }
     }
 
-    /// The envelopes of the neurons with `unstable[j]`, each below `constants[j] + slopes[·, j] · p`.
-    pub fn new(lifted: &Lifted, slopes: &Mat<f64>, constants: &[f64], unstable: &[bool]) -> Self {
-        let chosen: Vec<usize> = (0..unstable.len()).filter(|&j| unstable[j]).collect();
-        if chosen.is_empty() || lifted.len().saturating_mul(chosen.len()) > MOST_NUMBERS {
-            return Self::none(unstable.len());
+    /// Whether so many envelopes are few enough to be kept.
+    pub fn fit(lifted: &Lifted, many: usize) -> bool {
+        lifted.len().saturating_mul(many) <= MOST_NUMBERS
+    }
+
+    /// The envelopes of some of a layer's neurons: `(j, k)` says that neuron `j` is below `constants[k] + slopes[·, k] · p`.
+    pub fn new(
+        lifted: &Lifted,
+        width: usize,
+        chosen: &[(usize, usize)],
+        slopes: &Mat<f64>,
+        constants: &[f64],
+    ) -> Self {
+        if chosen.is_empty() || !Self::fit(lifted, chosen.len()) {
+            return Self::none(width);
         }
         let allowance = Allowance::f64(lifted.len());
         let mut envelopes = Self {
             slopes: Mat::zeros(lifted.len(), chosen.len()),
             at_centre: Vec::new(),
             reach: Vec::new(),
-            column_from_neuron: vec![None; unstable.len()],
+            column_from_neuron: vec![None; width],
         };
-        for (column, &j) in chosen.iter().enumerate() {
-            let (c, v) = (constants[j], slopes.col_as_slice(j));
+        for (column, &(j, k)) in chosen.iter().enumerate() {
+            let (c, v) = (constants[k], slopes.col_as_slice(k));
             let envelope = envelopes.slopes.col_as_slice_mut(column);
             let price = c.abs() / lifted.budget();
             for (slope, &v) in envelope.iter_mut().zip(v) {

@@ -17,11 +17,15 @@ use super::envelope::Envelopes;
 use super::lifted::Lifted;
 use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
+use crate::budget::Budget;
 use crate::input::InputSet;
 use crate::network::{self, LayerRounding, Network, NeuronId};
 
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
 const BLOCK: usize = 256;
+
+/// From here on sums may overflow f32.
+const OVERFLOW: f64 = f32::MAX as f64 / 4.0;
 
 /// From this share of the whole box on, chords alone may be better than envelopes.
 const LOOSE_BUDGET: f64 = 0.05;
@@ -90,11 +94,17 @@ pub(super) struct Functions {
 }
 
 impl<'n> LinearBounds<'n> {
-    /// Bounds all hidden neurons of `network` over `set`.
+    /// Bounds all hidden neurons of `network` over `set`; more loosely what is not done when `budget` is spent.
     ///
     /// # Panics
     /// When the rounding records are not those of the network.
-    pub fn new(network: &'n Network, set: &InputSet, above: Above, arithmetic: Arithmetic) -> Self {
+    pub fn new(
+        network: &'n Network,
+        set: &InputSet,
+        above: Above,
+        arithmetic: Arithmetic,
+        budget: &Budget,
+    ) -> Self {
         let lifted = Lifted::new(set);
         let terms = lifted.len() + network.widths().iter().sum::<usize>();
         let first = lifted.first_layer(network);
@@ -120,7 +130,7 @@ impl<'n> LinearBounds<'n> {
             let magnitudes = &bounds.magnitudes[layer];
             bounds.noise.push(bounds.noise_of(layer, magnitudes, largest, arithmetic));
             if layer < network.hidden().len() {
-                bounds.deeper_layer(layer);
+                bounds.deeper_layer(layer, budget);
             }
         }
         bounds
@@ -150,9 +160,10 @@ impl<'n> LinearBounds<'n> {
         let noise = |j: usize| {
             let weights: f64 = self.network.row(layer, j).iter().map(|w| w.abs()).sum();
             // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
-            let cancelled = gain[j] > weights * (1.0 + 1e-9);
-            let products = if cancelled { gain[j] * largest } else { magnitudes[j] };
-            allowance.of(products + offset[j])
+            let cancelled = (gain[j] - weights).max(0.0) + 1e-9 * gain[j];
+            let sum = magnitudes[j] + cancelled * largest + offset[j];
+            // Partial sums that overflow f32 give anything.
+            if sum < OVERFLOW { allowance.of(sum) } else { f64::INFINITY }
         };
         (0..magnitudes.len()).map(noise).collect()
     }
@@ -189,23 +200,28 @@ impl<'n> LinearBounds<'n> {
         };
         let intervals: Vec<Interval> = (0..dense.outputs()).map(interval).map(widest).collect();
         let constants: Vec<f64> = self.at_centre.iter().map(|i| i.upper).collect();
-        let envelopes = envelopes(self.above, &self.lifted, &intervals, &self.first, &constants);
-        self.envelopes.push(envelopes);
+        let all: Vec<(usize, usize)> = (0..dense.outputs()).map(|j| (j, j)).collect();
+        self.envelopes.push(self.envelopes_of(&intervals, &all, &self.first, &constants));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
         self.neurons.layers.push(intervals);
     }
 
-    fn deeper_layer(&mut self, layer: usize) {
+    fn deeper_layer(&mut self, layer: usize, budget: &Budget) {
         let width = self.network.layers()[layer].outputs();
-        let mut slopes = Mat::zeros(self.lifted.len(), width);
-        let mut constants = vec![f64::INFINITY; width];
         let mut intervals: Vec<Interval> =
             (0..width).map(|j| widest(self.plain_interval(layer, j))).collect();
         // What interval arithmetic knows to be stable needs nothing better.
         let open = |j: &usize| intervals[*j].stability() == Stability::Unstable;
         let open: Vec<usize> = (0..width).filter(open).collect();
+        let kept = self.above == Above::Envelopes && Envelopes::fit(&self.lifted, open.len());
+        let mut slopes = Mat::zeros(self.lifted.len(), if kept { open.len() } else { 0 });
+        let (mut constants, mut bounded) = (Vec::new(), Vec::new());
         for block in open.chunks(BLOCK) {
+            // Without time the looser intervals stay.
+            if budget.is_spent() {
+                break;
+            }
             let uppers = self.best_functions(layer, block, 1.0);
             let lowers = self.best_functions(layer, block, -1.0);
             for (k, &j) in block.iter().enumerate() {
@@ -214,13 +230,32 @@ impl<'n> LinearBounds<'n> {
                     lower: lower.max(intervals[j].lower),
                     upper: upper.min(intervals[j].upper),
                 };
-                constants[j] = uppers.functions.constants[k];
-                slopes.col_as_slice_mut(j).copy_from_slice(uppers.functions.slopes.col_as_slice(k));
+                if kept {
+                    let column = slopes.col_as_slice_mut(bounded.len());
+                    column.copy_from_slice(uppers.functions.slopes.col_as_slice(k));
+                    constants.push(uppers.functions.constants[k]);
+                    bounded.push((j, bounded.len()));
+                }
             }
         }
-        let envelopes = envelopes(self.above, &self.lifted, &intervals, &slopes, &constants);
-        self.envelopes.push(envelopes);
+        self.envelopes.push(self.envelopes_of(&intervals, &bounded, &slopes, &constants));
         self.neurons.layers.push(intervals);
+    }
+
+    /// The envelopes of the unstable ones among `bounded` neurons, each with the column of what lies above it.
+    fn envelopes_of(
+        &self,
+        intervals: &[Interval],
+        bounded: &[(usize, usize)],
+        slopes: &Mat<f64>,
+        constants: &[f64],
+    ) -> Envelopes {
+        if self.above == Above::Chords {
+            return Envelopes::none(intervals.len());
+        }
+        let unstable = |(j, _): &(usize, usize)| intervals[*j].stability() == Stability::Unstable;
+        let chosen: Vec<(usize, usize)> = bounded.iter().copied().filter(unstable).collect();
+        Envelopes::new(&self.lifted, intervals.len(), &chosen, slopes, constants)
     }
 
     /// A neuron behind the first layer by interval arithmetic.
@@ -339,7 +374,9 @@ impl<'n> LinearBounds<'n> {
                                 passed += share * envelopes.reach(column);
                             }
                             let Interval { lower, upper } = intervals[j];
-                            *q = rest * (upper / (upper - lower) * A_HAIR_MORE);
+                            let width = upper - lower;
+                            let slope = if width.is_finite() { upper / width } else { f64::NAN };
+                            *q = rest * (slope * A_HAIR_MORE);
                             add(-*q * lower);
                         }
                     }
@@ -364,8 +401,12 @@ impl<'n> LinearBounds<'n> {
             coefficients = Mat::zeros(weights.nrows(), many);
             add_product(&mut coefficients, weights, &through);
         }
-        for (constant, magnitude) in constants.iter_mut().zip(&magnitudes) {
-            *constant += self.allowance.of(*magnitude);
+        for (row, constant) in constants.iter_mut().enumerate() {
+            *constant += self.allowance.of(magnitudes[row]);
+            // A slope that overflowed may have become anything.
+            if !slopes.col_as_slice(row).iter().all(|slope| slope.is_finite()) {
+                *constant = f64::INFINITY;
+            }
         }
         Functions { slopes, constants }
     }
@@ -424,21 +465,6 @@ fn widest(interval: Interval) -> Interval {
     let lower = if interval.lower.is_nan() { f64::NEG_INFINITY } else { interval.lower };
     let upper = if interval.upper.is_nan() { f64::INFINITY } else { interval.upper };
     Interval { lower, upper }
-}
-
-fn envelopes(
-    above: Above,
-    lifted: &Lifted,
-    intervals: &[Interval],
-    slopes: &Mat<f64>,
-    constants: &[f64],
-) -> Envelopes {
-    if above == Above::Chords {
-        return Envelopes::none(intervals.len());
-    }
-    let unstable: Vec<bool> =
-        intervals.iter().map(|i| i.stability() == Stability::Unstable).collect();
-    Envelopes::new(lifted, slopes, constants, &unstable)
 }
 
 /// `out += m · weights`. One row's weights are mostly zeros.

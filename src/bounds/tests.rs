@@ -54,7 +54,13 @@ fn certificates(query: &Query) -> Vec<(CertifiedBound, NeuronBounds)> {
     let mut all = Vec::new();
     for above in [Above::Chords, Above::Envelopes] {
         for arithmetic in [Arithmetic::Exact, Arithmetic::F32(&roundings)] {
-            let bounds = LinearBounds::new(query.network, &query.set, above, arithmetic);
+            let bounds = LinearBounds::new(
+                query.network,
+                &query.set,
+                above,
+                arithmetic,
+                &Budget::unlimited(),
+            );
             let effort = Effort { steps: 8, ..Effort::default() };
             let bound = bounds.certify(&query.objective, &effort, &Budget::unlimited());
             all.push((bound, bounds.neurons().clone()));
@@ -130,7 +136,7 @@ proptest! {
         let set = set(0, widths[0], delta, seed);
         let query = Query { network: &network, set, objective };
         let plain = roundings(&network);
-        let bounds = LinearBounds::new(&network, &query.set, Above::Envelopes, Arithmetic::F32(&plain));
+        let bounds = LinearBounds::new(&network, &query.set, Above::Envelopes, Arithmetic::F32(&plain), &Budget::unlimited());
         let bound = bounds.certify(&query.objective, &Effort::default(), &Budget::unlimited());
         for k in 0..20 {
             let mut x = query.set.project(&point(widths[0], seed.wrapping_add(k)));
@@ -206,6 +212,28 @@ fn numbers_that_overflow_prove_nothing() {
     }
 }
 
+/// Slopes that overflow while the budget is so small that nothing else does; an interval wider than f64 holds.
+#[test]
+fn overflow_does_not_hide_behind_a_small_budget_or_a_wide_interval() {
+    let hidden = Dense { weights: Mat::from_fn(2, 1, |_, _| 1e200), bias: vec![1e3; 2] };
+    let output =
+        Dense { weights: Mat::from_fn(1, 2, |_, j| [1e200, -0.5e200][j]), bias: vec![0.0] };
+    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let set = InputSet::l1_ball(&[0.0], 1e-200);
+    let query = Query { network: &network, set, objective: vec![1.0] };
+    for (bound, _) in certificates(&query) {
+        assert_eq!(bound.value(), f64::INFINITY);
+    }
+    let hidden = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.7e308), bias: vec![-0.85e308] };
+    let output = Dense { weights: Mat::from_fn(1, 1, |_, _| 1e-300), bias: vec![0.0] };
+    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let set = InputSet::new_box(&[-0.5], &[1.5]);
+    let query = Query { network: &network, set, objective: vec![1.0] };
+    for (bound, _) in certificates(&query) {
+        assert!(bound.value() >= 1.7e308 * 1e-300, "{bound:?}");
+    }
+}
+
 /// The neuron `relu(p − 1)` within budget 2 and caps of 2: its envelope is `p / 2`.
 #[test]
 fn an_envelope_by_hand() {
@@ -214,7 +242,8 @@ fn an_envelope_by_hand() {
     let network = Network::new(vec![hidden, output]).expect("shapes fit");
     let set = InputSet::new_box(&[0.0], &[2.0]);
     for above in [Above::Chords, Above::Envelopes] {
-        let bounds = LinearBounds::new(&network, &set, above, Arithmetic::Exact);
+        let bounds =
+            LinearBounds::new(&network, &set, above, Arithmetic::Exact, &Budget::unlimited());
         let bound = bounds.certify(&[1.0], &Effort::default(), &Budget::unlimited());
         assert!((bound.value() - 1.0).abs() < 1e-9, "{bound:?}");
     }

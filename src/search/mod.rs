@@ -92,6 +92,16 @@ pub fn ascend(query: &Query, budget: &Budget) -> Found {
 /// as it is: slower, but it sees other regions.
 const UNCLIMBED_AFTER: usize = 34;
 
+impl Found {
+    /// This, with the point of `other` if that one is better.
+    pub fn or(mut self, other: Self) -> Self {
+        if other.best.margin > self.best.margin {
+            (self.best, self.time_to_best) = (other.best, other.time_to_best);
+        }
+        self
+    }
+}
+
 /// Searches for the best point of the query's set. `bounds` are those of the query. Every better point is offered
 /// to `better`, which may end the search.
 pub fn search(

@@ -20,6 +20,7 @@
 //! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
 //! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
 //! - [`verify`]: the pipeline for one image and its targets
+//! - [`radius`]: how far an image may be changed, by bisection on the budget
 //! - [`report`]: records, tables, JSON, pictures, files
 //! - [`tolerance`]: every epsilon, with its reason
 //!
@@ -43,6 +44,7 @@ pub mod lp;
 pub mod network;
 pub mod onnx;
 pub mod query;
+pub mod radius;
 pub mod report;
 pub mod search;
 pub mod tolerance;

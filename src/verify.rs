@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use crate::bounds::{Above, Arithmetic, CertifiedBound, Effort, LinearBounds};
 use crate::budget::Budget;
 use crate::input::{InputSet, Norm, PictureLayout, Sample};
-use crate::network::Label;
-use crate::onnx::{OnnxModel, ReplayError};
+use crate::network::{Label, Trace};
+use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::query::{Candidate, Query};
-use crate::search::{Found, SearchOptions, SearchStop, ascend, search};
-use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict};
+use crate::search::{Found, SearchOptions, SearchStop, ascend, frank_wolfe, search};
+use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
 /// Who wins at an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,16 +184,8 @@ impl<'m> Subject<'m> {
     /// # Errors
     /// When the judge cannot run the model.
     pub fn attack(&self, target: Label, budget: &Budget) -> Result<Answer, VerifyError> {
-        let Self { model, sample, predicted, attack, .. } = self;
-        let query = Query::margin(&model.network, self.set.clone(), *predicted, target);
-        let judge = Judge::new(&model.network, &model.replay);
-        let case = Case {
-            original: &sample.pixels,
-            norm: attack.norm,
-            delta: attack.delta,
-            predicted: *predicted,
-            target,
-        };
+        let Self { sample, attack, .. } = self;
+        let (query, judge, case) = (self.query(target), self.the_judge(), self.case(target));
         let seed = item_seed(attack.search.seed, sample.index, target);
         let options = SearchOptions { seed, ..attack.search };
         let fools = |candidate: &Candidate| {
@@ -205,14 +197,67 @@ impl<'m> Subject<'m> {
             Goal::Verdict => self.decide(&query, &options, budget, fools),
         };
         let judged = judge.judge(&case, &found.best.point)?;
-        let is_picture = PictureLayout::from_dims(&model.input_dims).is_some();
         let picture = match judged.witness() {
-            Some(witness) if is_picture => judge.eight_bit(&case, witness.point())?,
-            _ => None,
+            Some(witness) => self.picture(target, witness)?,
+            None => None,
         };
         let verdict = judged.verdict(&bounds)?;
         let bound = bounds.into_iter().min_by(|a, b| a.value().total_cmp(&b.value()));
         Ok(Answer { verdict, judged, bound, picture, found, stop, seed })
+    }
+
+    /// Whether a bound that holds in f32 proves that no point of the set fools the model into `target`.
+    pub fn excludes(&self, target: Label, budget: &Budget) -> bool {
+        let bound = self.certify_sign(&self.query(target), budget);
+        bound.holds_in_f32() && bound.value() < 0.0
+    }
+
+    /// The cheap attack alone, judged: one climb, from the image or from the point of the set nearest to `start`.
+    ///
+    /// # Errors
+    /// When the judge cannot run the model.
+    pub fn climb(&self, target: Label, start: Option<&[f64]>) -> Result<Judged, JudgeError> {
+        let query = self.query(target);
+        let mut trace = Trace::new(query.network);
+        let start = start.map_or_else(|| self.set.centre().to_vec(), |x| self.set.project(x));
+        let start = query.evaluate(start, &mut trace);
+        self.judge(target, &frank_wolfe(&query, start, &mut trace).point)
+    }
+
+    /// How a point fares once it is stored.
+    ///
+    /// # Errors
+    /// When the point makes no sense, or the judge cannot run the model.
+    pub fn judge(&self, target: Label, point: &[f64]) -> Result<Judged, JudgeError> {
+        self.the_judge().judge(&self.case(target), point)
+    }
+
+    /// A witness as an 8-bit picture, if the model looks at pictures and there is one in the set.
+    ///
+    /// # Errors
+    /// When the judge cannot run the model.
+    pub fn picture(
+        &self,
+        target: Label,
+        witness: &Witness,
+    ) -> Result<Option<EightBit>, JudgeError> {
+        if PictureLayout::from_dims(&self.model.input_dims).is_none() {
+            return Ok(None);
+        }
+        self.the_judge().eight_bit(&self.case(target), witness.point())
+    }
+
+    fn query(&self, target: Label) -> Query<'m> {
+        Query::margin(&self.model.network, self.set.clone(), self.predicted, target)
+    }
+
+    fn the_judge(&self) -> Judge<'m, Replay> {
+        Judge::new(&self.model.network, &self.model.replay)
+    }
+
+    fn case(&self, target: Label) -> Case<'m> {
+        let Attack { norm, delta, .. } = self.attack;
+        Case { original: &self.sample.pixels, norm, delta, predicted: self.predicted, target }
     }
 
     /// The smallest bound, then the largest margin; a bound below zero once more for f32.

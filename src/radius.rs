@@ -1,0 +1,381 @@
+//! How far an image may be changed before its label falls: a lower end that is proven and an upper end that was found,
+//! both by bisection on the budget.
+//!
+//! The promise: there is no adversary within [`Radii::certified`], and one at [`Radii::attacked`]. Every step of either
+//! bisection stands for itself, a proof over a whole ball or a witness with its own distance, so nothing is assumed
+//! about what lies between. What may be missed is a larger proof or a nearer adversary, never the order of the two.
+
+use crate::budget::Budget;
+use crate::input::{Norm, Sample};
+use crate::network::Label;
+use crate::onnx::OnnxModel;
+use crate::search::SearchOptions;
+use crate::verdict::{EightBit, JudgeError, Verdict, Witness};
+use crate::verify::{Attack, Goal, Subject, VerifyError};
+
+/// Below one grey level of an 8-bit picture, precision is relative to this instead of to the radius.
+const GREY_LEVEL: f64 = 1.0 / 255.0;
+
+/// The first budget tried, as a share of the largest: for MNIST an L1 distance of 3 or one grey level, where radii of
+/// trained networks begin. Others cost a few doublings or halvings more.
+const FIRST_SHARE: f64 = 1.0 / 256.0;
+
+/// What is asked of every image.
+#[derive(Clone, Copy, Debug)]
+pub struct RadiusOptions {
+    /// In which norm.
+    pub norm: Norm,
+    /// The largest budget tried.
+    pub max_delta: f64,
+    /// How wide a bisection's last step may be, relative to the radius, or to one grey level (1/255) if that is larger.
+    pub precision: f64,
+    /// How to search. Many searches run for one image: a small patience is enough.
+    pub search: SearchOptions,
+}
+
+impl RadiusOptions {
+    /// Patience unless another is asked for.
+    pub const PATIENCE: usize = 10;
+    /// Precision unless another is asked for.
+    pub const PRECISION: f64 = 0.01;
+
+    /// A budget whose ball covers all inputs: 1 in L∞, the number of inputs in L1.
+    pub fn covering(norm: Norm, inputs: usize) -> f64 {
+        match norm {
+            Norm::L1 => inputs as f64,
+            Norm::Linf => 1.0,
+        }
+    }
+
+    fn first_delta(&self) -> f64 {
+        FIRST_SHARE * self.max_delta
+    }
+
+    /// How much below `high` is not worth looking.
+    fn width(&self, high: f64) -> f64 {
+        self.precision * high.max(GREY_LEVEL)
+    }
+
+    /// Are the ends of a bisection close enough?
+    fn is_close(&self, low: f64, high: f64) -> bool {
+        low >= high - self.width(high)
+    }
+}
+
+/// Why work on an image ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RadiusStop {
+    /// Both radii are as precise as was asked.
+    Precision,
+    /// No adversary was found up to the largest budget.
+    NoAdversary,
+    /// It is proven that there is none up to the largest budget.
+    Robust,
+    /// The time is up.
+    Time,
+    /// Somebody called it off.
+    Interrupted,
+}
+
+impl RadiusStop {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Precision => "precision",
+            Self::NoAdversary => "no_adversary",
+            Self::Robust => "robust",
+            Self::Time => "time",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The nearest adversary that was found.
+#[derive(Clone, Debug)]
+pub struct Adversary {
+    /// The label it gets.
+    pub target: Label,
+    /// The point.
+    pub witness: Witness,
+    /// Its 8-bit picture.
+    pub picture: Option<EightBit>,
+}
+
+impl Adversary {
+    /// Distance from the image.
+    pub fn distance(&self) -> f64 {
+        self.witness.point().distance()
+    }
+}
+
+/// The answer for one image.
+#[derive(Clone, Debug)]
+pub struct Radii {
+    /// No input this near (or nearer) gets one of the targets; 0 when nothing is proven.
+    pub certified: f64,
+    /// An input that does, strictly farther away.
+    pub adversary: Option<Adversary>,
+    /// Why work ended.
+    pub stop: RadiusStop,
+}
+
+impl Radii {
+    /// The smallest budget with an adversary.
+    pub fn attacked(&self) -> Option<f64> {
+        self.adversary.as_ref().map(Adversary::distance)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum RadiusError {
+    /// A search ended badly.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// An adversary where a proof says that there is none.
+    #[error(
+        "an adversary at distance {distance} contradicts the certified radius {certified}: please report this bug"
+    )]
+    Contradiction {
+        /// The adversary's distance.
+        distance: f64,
+        /// The radius.
+        certified: f64,
+    },
+}
+
+impl From<JudgeError> for RadiusError {
+    fn from(error: JudgeError) -> Self {
+        Self::Verify(error.into())
+    }
+}
+
+/// The radii of one image: the smallest over its targets.
+///
+/// Half of the time, if it is limited, is for the proof.
+///
+/// # Errors
+/// When the judge cannot run the model, or proof and search contradict each other.
+///
+/// # Panics
+/// When there is no target.
+pub fn radii(
+    model: &OnnxModel,
+    sample: &Sample,
+    (predicted, targets): (Label, &[Label]),
+    options: &RadiusOptions,
+    budget: &Budget,
+) -> Result<Radii, RadiusError> {
+    assert!(!targets.is_empty(), "an image without targets has no radius");
+    let aims = targets.iter().map(|&target| Aim { target, proven: 0.0 }).collect();
+    let mut image = Image { model, sample, predicted, options, aims };
+    let proof_done = image.certify(&budget.half());
+    let (adversary, attack_done) = image.attack(budget)?;
+    let certified = image.certified();
+    let stop = match adversary {
+        _ if certified >= options.max_delta => RadiusStop::Robust,
+        Some(_) if proof_done && attack_done => RadiusStop::Precision,
+        None if proof_done && attack_done => RadiusStop::NoAdversary,
+        _ if budget.is_cancelled() => RadiusStop::Interrupted,
+        _ => RadiusStop::Time,
+    };
+    Ok(Radii { certified, adversary, stop })
+}
+
+/// A target, and up to which budget it is proven to be out of reach. A proof over a ball holds in every smaller one.
+struct Aim {
+    target: Label,
+    proven: f64,
+}
+
+struct Image<'a> {
+    model: &'a OnnxModel,
+    sample: &'a Sample,
+    predicted: Label,
+    options: &'a RadiusOptions,
+    /// The most promising first.
+    aims: Vec<Aim>,
+}
+
+/// How hard to look for an adversary.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// Climbs, milliseconds each.
+    Climb,
+    /// Climbs, then searches.
+    Search,
+}
+
+impl<'a> Image<'a> {
+    fn subject(&self, delta: f64) -> Subject<'a> {
+        let Self { model, sample, predicted, options, .. } = *self;
+        let RadiusOptions { norm, search, .. } = *options;
+        Subject::new(model, sample, predicted, &Attack { delta, norm, search, goal: Goal::Verdict })
+    }
+
+    /// The largest budget within which every target is out of reach.
+    fn certified(&self) -> f64 {
+        self.aims.iter().map(|aim| aim.proven).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The target that gave way moves to the front: it will do so again.
+    fn put_first(&mut self, place: usize) {
+        self.aims[..=place].rotate_right(1);
+    }
+
+    /// Doubles the budget while it can be certified, then bisects. Says whether it came to an end before the time did.
+    fn certify(&mut self, budget: &Budget) -> bool {
+        let options = self.options;
+        let (mut low, mut high) = (0.0, None);
+        let mut delta = options.first_delta();
+        while !budget.is_spent() {
+            if self.proves(delta, budget) {
+                low = delta;
+            } else {
+                high = Some(delta);
+            }
+            delta = match high {
+                None if low >= options.max_delta => return true,
+                None => (2.0 * low).min(options.max_delta),
+                Some(high) if options.is_close(low, high) => return true,
+                Some(high) => 0.5 * (low + high),
+            };
+        }
+        false
+    }
+
+    /// Is every target out of reach within `delta`? The first that may not be ends the question.
+    fn proves(&mut self, delta: f64, budget: &Budget) -> bool {
+        let subject = self.subject(delta);
+        for place in 0..self.aims.len() {
+            let aim = &mut self.aims[place];
+            if aim.proven >= delta {
+                continue;
+            }
+            if !subject.excludes(aim.target, budget) {
+                self.put_first(place);
+                return false;
+            }
+            aim.proven = delta;
+        }
+        true
+    }
+
+    /// Doubles the budget until there is an adversary, then looks for nearer ones down to what is proven. Says whether it
+    /// came to an end before the time did.
+    ///
+    /// Searches in vain are what costs most. So climbs have a try at all budgets first, and searches begin just below
+    /// what climbs have reached, in strides that double while they find something: most often, one finds nothing.
+    fn attack(&mut self, budget: &Budget) -> Result<(Option<Adversary>, bool), RadiusError> {
+        let options = self.options;
+        let mut nearest = None;
+        for effort in [Effort::Climb, Effort::Search] {
+            let mut delta = self.certified();
+            while nearest.is_none() && delta < options.max_delta && !budget.is_spent() {
+                delta = (2.0 * delta).clamp(options.first_delta(), options.max_delta);
+                nearest = self.within(delta, None, effort, budget)?;
+            }
+        }
+        let Some(mut nearest) = nearest else { return Ok((None, !budget.is_spent())) };
+        for effort in [Effort::Climb, Effort::Search] {
+            let mut low = self.certified();
+            let mut stride = match effort {
+                Effort::Climb => f64::INFINITY,
+                Effort::Search => 1.0,
+            };
+            while !options.is_close(low, nearest.distance()) {
+                if budget.is_spent() {
+                    return Ok((Some(nearest), false));
+                }
+                let high = nearest.distance();
+                let delta = (0.5 * (low + high)).max(high - stride * options.width(high));
+                match self.within(delta, Some(&nearest), effort, budget)? {
+                    Some(nearer) => (nearest, stride) = (nearer, 2.0 * stride),
+                    None => low = delta,
+                }
+            }
+        }
+        Ok((Some(nearest), true))
+    }
+
+    /// An adversary within `delta`, the nearest one that climbs lead to, or else the first one that a search finds.
+    fn within(
+        &mut self,
+        delta: f64,
+        known: Option<&Adversary>,
+        effort: Effort,
+        budget: &Budget,
+    ) -> Result<Option<Adversary>, RadiusError> {
+        let subject = self.subject(delta);
+        let reachable: Vec<usize> =
+            (0..self.aims.len()).filter(|&place| self.aims[place].proven < delta).collect();
+        let mut nearest: Option<(usize, Adversary)> = None;
+        for &place in &reachable {
+            let target = self.aims[place].target;
+            let known = known.filter(|known| known.target == target);
+            let known = known.map(|known| widened(known.witness.point().pixels()));
+            let starts = [known.as_deref(), None];
+            for start in &starts[usize::from(known.is_none())..] {
+                let judged = subject.climb(target, *start)?;
+                let Some(witness) = judged.witness() else { continue };
+                let found = self.drawn_in(&subject, place, witness)?;
+                let nearer = |(_, best): &(usize, Adversary)| found.distance() < best.distance();
+                if nearest.as_ref().is_none_or(nearer) {
+                    nearest = Some((place, found));
+                }
+            }
+        }
+        if nearest.is_none() && effort == Effort::Search {
+            for &place in &reachable {
+                if budget.is_spent() {
+                    break;
+                }
+                let answer = subject.attack(self.aims[place].target, budget)?;
+                if let Some(witness) = answer.judged.witness() {
+                    nearest = Some((place, self.drawn_in(&subject, place, witness)?));
+                    break;
+                }
+                if answer.verdict == Verdict::Robust {
+                    self.aims[place].proven = delta;
+                }
+            }
+        }
+        Ok(nearest.map(|(place, adversary)| {
+            self.put_first(place);
+            adversary
+        }))
+    }
+
+    /// The nearest point on the way from the image to a witness that is one too, as far as bisection tells.
+    fn drawn_in(
+        &self,
+        subject: &Subject,
+        place: usize,
+        witness: &Witness,
+    ) -> Result<Adversary, RadiusError> {
+        let Aim { target, proven } = self.aims[place];
+        let (from, to) = (widened(&self.sample.pixels), widened(witness.point().pixels()));
+        let whole_way = witness.point().distance();
+        let mut low = proven;
+        let mut witness = witness.clone();
+        while !self.options.is_close(low, witness.point().distance()) {
+            let distance = 0.5 * (low + witness.point().distance());
+            let share = distance / whole_way;
+            let point: Vec<f64> = from.iter().zip(&to).map(|(x, y)| x + share * (y - x)).collect();
+            match subject.judge(target, &point)?.witness() {
+                Some(nearer) => witness = nearer.clone(),
+                None => low = distance,
+            }
+        }
+        let distance = witness.point().distance();
+        if distance <= proven {
+            return Err(RadiusError::Contradiction { distance, certified: proven });
+        }
+        let picture = subject.picture(target, &witness)?;
+        Ok(Adversary { target, witness, picture })
+    }
+}
+
+fn widened(pixels: &[f32]) -> Vec<f64> {
+    pixels.iter().copied().map(f64::from).collect()
+}

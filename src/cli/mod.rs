@@ -1,9 +1,12 @@
-//! The command line: [`Args`] is what was typed, [`Job`] is what it means.
+//! The command line: [`Args`] is what was typed, a `Job` is what it means.
+
+mod problem;
+mod radius;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,16 +15,20 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
-use rw_adv::input::{DataSource, Dataset, Norm, Sample, Selection, Split, TargetChoice, Targets};
+use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::report::{self, Progress, Record, ResultDirectory, Settings, Summary, WitnessFiles};
+use rw_adv::report::{
+    self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
+};
 use rw_adv::search::{Method, SearchOptions};
 use rw_adv::verdict::Verdict;
-use rw_adv::verify::{self, Attack, Goal, Subject};
+use rw_adv::verify::{Attack, Goal, Subject};
 use rw_adv::walk::WayOut;
 
 use crate::bench::{self, Bench};
+use problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
+use radius::RadiusArgs;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
@@ -42,6 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5 --out results
   rw-adv --model net.onnx --data digits/ --images 3,7,9 --delta 2.5 --json
+  rw-adv radius --model models/mnist_2x500.onnx --images 10
   rw-adv inspect models/mnist_2x500.onnx
 
 Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage or input, one line on
@@ -50,9 +58,6 @@ stderr says which; 130 interrupted, with what was found until then written.";
 const ENVIRONMENT: &str = "\
 Environment: RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
 warn]; debug tells which starts and walks were given up, and why.";
-
-/// How many images are looked at when none are named.
-const DEFAULT_IMAGES: usize = 10;
 
 #[derive(Subcommand)]
 enum Command {
@@ -64,6 +69,12 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// How far each image may be changed: the largest certified budget, and the smallest with an adversary found
+    ///
+    /// A row per image: no input within `certified` gets a target as label, proven for the file's f32 arithmetic; the
+    /// input at distance `attacked` does, replayed in the ONNX file itself. Both are about the predicted label, also
+    /// where that is not the true one (marked misclassified). The truth lies in between.
+    Radius(RadiusArgs),
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -71,27 +82,11 @@ enum Command {
 
 #[derive(clap::Args)]
 struct AttackArgs {
-    /// The classifier (.onnx or .onnx.gz)
-    #[arg(long, value_name = "FILE", required = true)]
-    model: Option<PathBuf>,
-    /// Images: an MNIST directory, an IDX file (.gz too), PNG files (directory or glob), or an .npy array
-    #[arg(long, value_name = "PATH", default_value = "data")]
-    data: PathBuf,
-    /// Which half of an MNIST directory
-    #[arg(long, value_enum, default_value_t = SplitArg::Test)]
-    split: SplitArg,
-    /// True labels: IDX, .npy, or text with one label a line [default: found beside IDX images]
-    #[arg(long, value_name = "FILE")]
-    labels: Option<PathBuf>,
-    /// Which images: a count (50), indices (3,7,9), a range (100..150) [default: the first 10]
-    #[arg(long, value_name = "WHICH")]
-    images: Option<Selection>,
+    #[command(flatten)]
+    problem: ProblemArgs,
     /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
-    /// Norm of the budget
-    #[arg(long, value_name = "NORM", default_value_t = Norm::L1)]
-    norm: Norm,
     /// Who shall win: runner-up, a label, all, or a CSV file with the columns image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::RunnerUp)]
     target: TargetChoice,
@@ -104,28 +99,11 @@ struct AttackArgs {
     /// End a search after so many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience, value_parser = at_least_one)]
     patience: usize,
-    /// End a search after so many seconds [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    time_limit: Option<f64>,
     /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
     #[arg(long, value_enum, default_value_t = GoalArg::Optimum)]
     goal: GoalArg,
-    /// Seed of the random starts
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    threads: Option<usize>,
-    /// Write results.jsonl, summary.json, pictures and arrays to a new directory
-    ///
-    /// For every adversary its folder adversarial/ receives, as .npy and .png: the image (IMAGE), the adversary
-    /// (IMAGE_cC_wW) and the signed difference (IMAGE_cC_wW_difference); and all three side by side in
-    /// IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print JSON Lines on stdout instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    run: RunArgs,
     /// Exit with code 1 when an adversary was found
     #[arg(long)]
     exit_code: bool,
@@ -176,12 +154,6 @@ impl WayOutArg {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum SplitArg {
-    Train,
-    Test,
-}
-
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{} (HiGHS {})", env!("CARGO_PKG_VERSION"), rw_adv::lp::solver_version())
 });
@@ -212,45 +184,20 @@ fn threads(text: &str) -> Result<usize, String> {
 
 /// What the arguments mean, with everything they name opened and checked.
 struct Job {
-    model: OnnxModel,
-    data: Dataset,
-    images: Vec<usize>,
-    targets: Targets,
+    problem: Problem,
     attack: Attack,
-    time_limit: Option<Duration>,
     settings: Settings,
-    out: Option<PathBuf>,
-    json: bool,
+    run: RunArgs,
     exit_code: bool,
 }
 
 impl Job {
     fn new(args: AttackArgs) -> Result<Self> {
-        let model_path = args.model.expect("clap requires --model");
+        let AttackArgs { problem, run, patience, .. } = args;
         let delta = args.delta.expect("clap requires --delta");
-        if let Some(threads) = args.threads {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build_global()
-                .context("--threads")?;
-        }
-        let model = OnnxModel::load(&model_path)?;
-        let classes = model.network.outputs();
-        if classes < 2 {
-            bail!("{}: has one output, a classifier needs at least two", model_path.display());
-        }
-        let split = match args.split {
-            SplitArg::Train => Split::Train,
-            SplitArg::Test => Split::Test,
-        };
-        let source = DataSource { path: args.data, split, labels: args.labels };
-        let data = Dataset::open(&source, &model.input_dims)?;
-        let targets = args.target.open(classes, data.len())?;
-        let images = match (args.images, targets.images()) {
-            (Some(selection), _) => selection.indices(data.len())?,
-            (None, Some(listed)) => listed,
-            (None, None) => (0..data.len().min(DEFAULT_IMAGES)).collect(),
-        };
+        run.start_threads()?;
+        let norm = problem.norm;
+        let problem = Problem::open(problem, args.target)?;
         let method = match args.method {
             MethodArg::Rw => Method::Rw,
             MethodArg::Paper => Method::Paper,
@@ -259,101 +206,43 @@ impl Job {
             WayOutArg::Flip => WayOut::Flip,
             WayOutArg::Epsilon => WayOut::Epsilon,
         };
-        let search = SearchOptions { seed: args.seed, patience: args.patience, method, way_out };
+        let search = SearchOptions { seed: run.seed, patience, method, way_out };
         let goal = match args.goal {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
-        let attack = Attack { delta, norm: args.norm, search, goal };
+        let attack = Attack { delta, norm, search, goal };
         let settings = Settings {
-            model: model_path.display().to_string(),
-            model_sha256: model.sha256.clone(),
-            widths: model.network.widths(),
-            data: data.describe(),
-            images: images.clone(),
+            common: problem.settings(&run, patience),
             delta,
-            norm: args.norm.name(),
-            target: args.target.to_string(),
             method: args.method.name(),
-            seed: args.seed,
-            patience: args.patience,
-            time_limit: args.time_limit,
             goal: args.goal.name(),
             way_out: args.way_out.name(),
         };
-        Ok(Self {
-            model,
-            data,
-            images,
-            targets,
-            attack,
-            time_limit: args.time_limit.map(Duration::from_secs_f64),
-            settings,
-            out: args.out,
-            json: args.json,
-            exit_code: args.exit_code,
-        })
-    }
-
-    /// The images with their targets: the samples, who wins there, and who shall.
-    fn items(&self) -> Result<Vec<Item>> {
-        let classes = self.model.network.outputs();
-        let of_image = |&index: &usize| -> Result<Item> {
-            let sample = self.data.sample(index)?;
-            if let Some(label) = sample.label.filter(|label| label.0 >= classes) {
-                bail!(
-                    "--labels: image {index} has label {label}, the model has the classes 0 to {}",
-                    classes - 1
-                );
-            }
-            let standing = verify::classify(&self.model, &sample)?;
-            let targets = self.targets.of(index, standing.predicted, standing.runner_up);
-            Ok(Item { sample, predicted: standing.predicted, targets: targets.labels })
-        };
-        let items: Result<Vec<Item>> = self.images.par_iter().map(of_image).collect();
-        Ok(items?.into_iter().filter(|item| !item.targets.is_empty()).collect())
+        Ok(Self { problem, attack, settings, run, exit_code: args.exit_code })
     }
 
     fn run(self) -> Result<ExitCode> {
         let clock = Budget::unlimited();
-        let items = self.items()?;
-        if items.is_empty() {
-            bail!(
-                "--target {}: every image is predicted as its target already",
-                self.settings.target
-            );
-        }
-        // Opened before searching, so that nothing found is lost to an unwritable place.
-        let results = self.out.as_deref().map(ResultDirectory::create).transpose()?;
-        let files = self
-            .out
-            .as_deref()
-            .map(|out| WitnessFiles::create(out, &self.model.input_dims))
-            .transpose()?;
-        ctrlc::set_handler(|| {
-            // The second time, the user means it.
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        })
-        .context("cannot catch Ctrl-C")?;
+        let items = self.problem.items()?;
+        let (results, files) =
+            self.run.open_results(Contents::Attacks, &self.problem.model)?.unzip();
+        catch_interrupts()?;
         let asked = items.iter().map(|item| item.targets.len()).sum();
         let output = Mutex::new(Output {
-            // A reader that goes away ends the run only when nothing else was asked for.
-            outlives_reader: results.is_some() || self.exit_code,
-            stdout: Some(io::stdout()),
+            terminal: Terminal::new(results.is_some() || self.exit_code, asked),
             results,
             summary: Summary::new(asked),
-            json: self.json,
-            progress: Progress::new(asked),
+            json: self.run.json,
         });
         let with_output = |act: &dyn Fn(&mut Output) -> Result<()>| {
             let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
             act(&mut output)
         };
         with_output(&Output::begin)?;
+        let model = &self.problem.model;
         let searched = items.par_iter().try_for_each(|item| {
-            let subject = Subject::new(&self.model, &item.sample, item.predicted, &self.attack);
+            let subject = Subject::new(model, &item.sample, item.predicted, &self.attack);
             item.targets.par_iter().try_for_each(|&target| {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
@@ -368,7 +257,7 @@ impl Job {
         let interrupted = STOP.load(Ordering::Relaxed);
         output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let skipped = self.images.len() - items.len();
+        let skipped = self.problem.skipped(&items);
         let finished = output.finish(&self.settings, clock.elapsed(), skipped);
         searched?;
         finished?;
@@ -388,7 +277,7 @@ impl Job {
     ) -> Result<Record> {
         let sample = &item.sample;
         let pair = (item.predicted, target);
-        let budget = Budget::start(self.time_limit, Some(&STOP));
+        let budget = Budget::start(self.run.time_limit(), Some(&STOP));
         let answer = subject.attack(target, &budget)?;
         let mut record =
             Record::new(sample, pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
@@ -402,42 +291,17 @@ impl Job {
     }
 }
 
-/// Raised by Ctrl-C: searches end with what they have, no new ones begin.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// An image and who shall win there.
-struct Item {
-    sample: Sample,
-    predicted: Label,
-    targets: Vec<Label>,
-}
-
 /// Where records go, one at a time.
 struct Output {
-    /// Gone when its reader is.
-    stdout: Option<io::Stdout>,
-    outlives_reader: bool,
+    terminal: Terminal,
     results: Option<ResultDirectory>,
     summary: Summary,
     json: bool,
-    progress: Progress,
 }
 
 impl Output {
-    /// Writes to stdout with the progress bar out of the way.
-    fn print(&mut self, write: impl Fn(&mut io::Stdout) -> io::Result<()>) -> Result<()> {
-        let Some(stdout) = &mut self.stdout else { return Ok(()) };
-        match self.progress.aside(|| write(stdout).and_then(|()| stdout.flush())) {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe && self.outlives_reader => {
-                self.stdout = None;
-                Ok(())
-            }
-            result => result.context("stdout"),
-        }
-    }
-
     fn begin(&mut self) -> Result<()> {
-        if self.json { Ok(()) } else { self.print(report::text::header) }
+        if self.json { Ok(()) } else { self.terminal.print(report::text::header) }
     }
 
     fn write(&mut self, record: &Record) -> Result<()> {
@@ -446,23 +310,23 @@ impl Output {
         }
         self.summary.add(record);
         let json = self.json;
-        self.print(|out| {
+        self.terminal.print(|out| {
             if json { report::json::line(out, record) } else { report::text::row(out, record) }
         })?;
-        self.progress.done(record.verdict);
+        self.terminal.progress.done(record.verdict);
         Ok(())
     }
 
     fn finish(mut self, settings: &Settings, elapsed: Duration, skipped: usize) -> Result<()> {
-        self.progress.finish();
+        self.terminal.progress.finish();
         if let Some(results) = &self.results {
-            results.finish(&self.summary, settings, elapsed)?;
+            results.finish(SCHEMA, &self.summary, settings, elapsed)?;
         }
         if self.json {
             return Ok(());
         }
-        let summary = self.summary.clone();
-        self.print(|out| report::text::summary(out, &summary, elapsed.as_secs_f64(), skipped))
+        let (summary, seconds) = (self.summary, elapsed.as_secs_f64());
+        self.terminal.print(|out| report::text::summary(out, &summary, seconds, skipped))
     }
 }
 
@@ -474,6 +338,7 @@ pub fn run() -> Result<ExitCode> {
     };
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
+        Some(Command::Radius(args)) => return radius::run(args),
         Some(Command::Bench(bench)) => bench::run(bench)?,
         None => return Job::new(args.attack)?.run(),
     }

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::json;
 
-use super::record::{Record, SCHEMA, Settings, Summary};
+use super::record::SCHEMA;
 use crate::onnx::OnnxModel;
 
 /// One record on one line.
-pub fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, record)?;
     writeln!(out)
 }
@@ -18,12 +19,13 @@ pub fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
 /// The contents of `summary.json`.
 pub fn summary(
     out: &mut impl Write,
-    summary: &Summary,
-    settings: &Settings,
+    schema: &str,
+    summary: &impl Serialize,
+    settings: &impl Serialize,
     elapsed: Duration,
 ) -> io::Result<()> {
     let value = json!({
-        "schema": SCHEMA,
+        "schema": schema,
         "version": env!("CARGO_PKG_VERSION"),
         "summary": summary,
         "settings": settings,

@@ -1,15 +1,18 @@
 //! What the user gets to see: records, a table, JSON, files.
 
+mod histogram;
 pub mod json;
 mod npy;
 mod png;
 mod progress;
+mod radius;
 mod record;
 mod results;
 pub mod text;
 mod witness;
 
 pub use progress::{Progress, with_bar_aside};
-pub use record::{Record, Settings, Summary};
-pub use results::{ReportError, ResultDirectory};
+pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
+pub use record::{CommonSettings, Record, SCHEMA, Settings, Summary};
+pub use results::{Contents, ReportError, ResultDirectory};
 pub use witness::{SavedWitness, WitnessFiles};

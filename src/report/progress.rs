@@ -25,7 +25,7 @@ pub fn with_bar_aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// A bar over all (image, target) pairs. Shared between threads.
+/// A bar over all (image, target) pairs, or over all images. Shared between threads.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -59,6 +59,11 @@ impl Progress {
         counts[verdict as usize] += 1;
         self.bar.inc(1);
         self.bar.set_message(message(*counts));
+    }
+
+    /// One more image is done, about which there is no verdict.
+    pub fn advance(&self) {
+        self.bar.inc(1);
     }
 
     /// Takes the bar away while something else is written to the terminal.

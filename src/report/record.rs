@@ -221,9 +221,9 @@ impl Summary {
     }
 }
 
-/// What was asked for, kept beside the results.
+/// What was asked for, kept beside the results: what all commands have in common.
 #[derive(Clone, Debug, Serialize)]
-pub struct Settings {
+pub struct CommonSettings {
     /// The model file as it was named.
     pub model: String,
     /// Its SHA-256.
@@ -234,20 +234,28 @@ pub struct Settings {
     pub data: String,
     /// The images looked at.
     pub images: Vec<usize>,
-    /// The budget.
-    pub delta: f64,
-    /// Its norm.
+    /// The norm of the budget.
     pub norm: &'static str,
     /// The targets as they were asked for.
     pub target: String,
-    /// The algorithm.
-    pub method: &'static str,
     /// The seed.
     pub seed: u64,
     /// Starts in a row without gain before a search ends.
     pub patience: usize,
-    /// Time limit of a search, if any.
+    /// Time limit of each record in seconds, if any.
     pub time_limit: Option<f64>,
+}
+
+/// What was asked of an attack.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settings {
+    /// What all commands have in common.
+    #[serde(flatten)]
+    pub common: CommonSettings,
+    /// The budget.
+    pub delta: f64,
+    /// The algorithm.
+    pub method: &'static str,
     /// What was wanted, `optimum` or `verdict`.
     pub goal: &'static str,
     /// How walks leave a region.

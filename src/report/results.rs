@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::json;
-use super::record::{Record, Settings, Summary};
 
 /// A result that could not be stored, and where.
 #[derive(Debug, thiserror::Error)]
@@ -24,30 +25,55 @@ pub enum ReportError {
     },
 }
 
-/// Where `results.jsonl` and `summary.json` go.
+/// What a result directory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// One record per image and target.
+    Attacks,
+    /// One record per image.
+    Radii,
+}
+
+impl Contents {
+    const ALL: [Self; 2] = [Self::Attacks, Self::Radii];
+
+    /// Where the records go.
+    fn file(self) -> &'static str {
+        match self {
+            Self::Attacks => "results.jsonl",
+            Self::Radii => "radii.jsonl",
+        }
+    }
+}
+
+/// Where the records and `summary.json` go.
 #[derive(Debug)]
 pub struct ResultDirectory {
     path: PathBuf,
+    contents: Contents,
     records: File,
 }
 
-const RECORDS: &str = "results.jsonl";
 const SUMMARY: &str = "summary.json";
 
 impl ResultDirectory {
-    /// Makes the directory (its parents too) and an empty `results.jsonl` in it.
+    /// Makes the directory (its parents too) and an empty file for the records in it.
     ///
     /// # Errors
     /// When the directory holds results already, or cannot be written to.
-    pub fn create(path: &Path) -> Result<Self, ReportError> {
+    pub fn create(path: &Path, contents: Contents) -> Result<Self, ReportError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |source| ReportError::Unwritable { path, source }
         };
         fs::create_dir_all(path).map_err(at(path))?;
-        let file = path.join(RECORDS);
+        // Results of another kind have a summary too, which must not be lost.
+        if Contents::ALL.iter().any(|kind| path.join(kind.file()).exists()) {
+            return Err(ReportError::Taken(path.to_owned()));
+        }
+        let file = path.join(contents.file());
         match File::create_new(&file) {
-            Ok(records) => Ok(Self { path: path.to_owned(), records }),
+            Ok(records) => Ok(Self { path: path.to_owned(), contents, records }),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 Err(ReportError::Taken(path.to_owned()))
             }
@@ -59,10 +85,11 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append(&mut self, record: &Record) -> Result<(), ReportError> {
+    pub fn append(&mut self, record: &impl Serialize) -> Result<(), ReportError> {
         let mut line = Vec::new();
         let written = json::line(&mut line, record).and_then(|()| self.records.write_all(&line));
-        written.map_err(|source| ReportError::Unwritable { path: self.path.join(RECORDS), source })
+        let path = || self.path.join(self.contents.file());
+        written.map_err(|source| ReportError::Unwritable { path: path(), source })
     }
 
     /// Writes `summary.json`.
@@ -71,14 +98,15 @@ impl ResultDirectory {
     /// When it cannot be written.
     pub fn finish(
         &self,
-        summary: &Summary,
-        settings: &Settings,
+        schema: &str,
+        summary: &impl Serialize,
+        settings: &impl Serialize,
         elapsed: Duration,
     ) -> Result<(), ReportError> {
         let path = self.path.join(SUMMARY);
         let write = || -> io::Result<()> {
             let mut text = Vec::new();
-            json::summary(&mut text, summary, settings, elapsed)?;
+            json::summary(&mut text, schema, summary, settings, elapsed)?;
             fs::write(&path, text)
         };
         write().map_err(|source| ReportError::Unwritable { path: path.clone(), source })
@@ -93,7 +121,10 @@ mod tests {
     fn earlier_results_are_never_overwritten() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("a/b");
-        ResultDirectory::create(&path).expect("parents are made");
-        assert!(matches!(ResultDirectory::create(&path), Err(ReportError::Taken(_))));
+        ResultDirectory::create(&path, Contents::Attacks).expect("parents are made");
+        for contents in Contents::ALL {
+            let again = ResultDirectory::create(&path, contents);
+            assert!(matches!(again, Err(ReportError::Taken(_))));
+        }
     }
 }

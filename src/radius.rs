@@ -231,6 +231,9 @@ impl<'a> Image<'a> {
         while !budget.is_spent() {
             if self.proves(delta, budget) {
                 low = delta;
+            } else if budget.is_spent() {
+                // It might have been proven with more time.
+                return false;
             } else {
                 high = Some(delta);
             }
@@ -284,13 +287,12 @@ impl<'a> Image<'a> {
                 Effort::Search => 1.0,
             };
             while !options.is_close(low, nearest.distance()) {
-                if budget.is_spent() {
-                    return Ok((Some(nearest), false));
-                }
                 let high = nearest.distance();
                 let delta = (0.5 * (low + high)).max(high - stride * options.width(high));
                 match self.within(delta, Some(&nearest), effort, budget)? {
                     Some(nearer) => (nearest, stride) = (nearer, 2.0 * stride),
+                    // It might have been found with more time.
+                    None if budget.is_spent() => return Ok((Some(nearest), false)),
                     None => low = delta,
                 }
             }

@@ -166,7 +166,7 @@ fn results_go_to_the_directory_and_are_never_overwritten() {
 fn help_and_version_work() {
     assert!(stdout(&["--help"]).contains("inspect"));
     assert!(stdout(&["--version"]).contains("HiGHS 1.14"));
-    assert!(stdout(&["-h"]).lines().count() < 40);
+    assert!(stdout(&["-h"]).lines().count() < 42);
 }
 
 #[test]
@@ -663,4 +663,200 @@ fn impossible_numbers_for_measurements_are_named() {
     mistake(&["bench", "walk", "--delta=-1"], &["--delta"]);
     mistake(&["bench", "random", "--widths", "3"], &["--widths"]);
     mistake(&["--model", FIXTURE, "--delta", "5", "--patience", "0"], &["--patience"]);
+}
+
+/// The radii of the fixture's images, by image.
+fn radius_records(arguments: &[&str]) -> Vec<Value> {
+    let text = stdout(&[&["radius", "--model", FIXTURE, "--json"], arguments].concat());
+    let mut records = json_lines(&text);
+    records.sort_by_key(|record| record["image"].as_u64());
+    records
+}
+
+#[test]
+fn radii_are_a_table_and_a_histogram() {
+    let text = stdout(&["radius", "--model", FIXTURE, "--images", "7..10"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let head: Vec<&str> = lines[0].split_whitespace().collect();
+    let columns = "image label predicted certified attacked target ratio seconds";
+    assert_eq!(head.join(" "), columns);
+    // Image 8 is a 5 that the fixture takes for a 6: its radii are those of the 6.
+    let wrong: Vec<&&str> = lines.iter().filter(|line| line.ends_with("  misclassified")).collect();
+    assert_eq!(wrong.len(), 1, "{text}");
+    assert_eq!(wrong[0].split_whitespace().take(3).collect::<Vec<_>>(), ["8", "5", "6"]);
+    assert!(lines[4].starts_with("3 images in ") && lines[4].ends_with("; 1 misclassified"));
+    assert!(lines[5].starts_with("certified mean ") && lines[6].starts_with("attacked  mean "));
+    let bars = |name: &str| -> usize {
+        let counts = lines[7..].iter().filter_map(|line| line.split(name).nth(1));
+        let counts = counts.filter_map(|rest| rest.split_whitespace().next());
+        counts.map(|count| count.parse::<usize>().expect("a count")).sum()
+    };
+    assert_eq!((bars("certified"), bars("attacked")), (3, 3), "{text}");
+    assert!(text.is_ascii());
+}
+
+#[test]
+fn a_radius_record_has_every_field_of_the_contract() {
+    let wanted = [
+        "schema",
+        "image",
+        "label",
+        "predicted",
+        "misclassified",
+        "norm",
+        "certified_radius",
+        "attack_radius",
+        "target",
+        "changed_pixels",
+        "seconds",
+        "stop",
+        "seed",
+        "png",
+        "npy",
+    ];
+    for record in radius_records(&["--images", "3", "--seed", "5"]) {
+        let fields: Vec<&str> =
+            record.as_object().expect("an object").keys().map(String::as_str).collect();
+        let mut sorted = wanted.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(fields, sorted);
+        assert_eq!(record["schema"], "rw-adv/radius/1");
+        assert_eq!((&record["norm"], &record["stop"]), (&"l1".into(), &"precision".into()));
+        assert_eq!((&record["seed"], &record["png"]), (&5.into(), &Value::Null));
+        let radius = |field: &str| record[field].as_f64().expect("a number");
+        assert!(0.0 < radius("certified_radius"), "{record}");
+        assert!(radius("certified_radius") < radius("attack_radius"), "{record}");
+    }
+}
+
+#[test]
+fn the_attack_agrees_with_the_radii() {
+    for norm in ["l1", "linf"] {
+        for record in radius_records(&["--images", "2", "--norm", norm]) {
+            let image = format!("{},", record["image"]);
+            let verdicts = |delta: f64| {
+                let delta = delta.to_string();
+                let asked = ["--images", &image, "--target", "all", "--delta", &delta];
+                let more = ["--norm", norm, "--goal", "verdict"];
+                records(&[&asked[..], &more].concat())
+            };
+            let at = |field: &str| record[field].as_f64().expect("a number");
+            let certified = verdicts(at("certified_radius"));
+            assert_eq!(count(&certified, "verdict", "robust"), 9, "{record}");
+            let attacked = verdicts(1.02 * at("attack_radius"));
+            assert!(count(&attacked, "verdict", "adversarial") > 0, "{record}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_radius() {
+    let run = |threads: &str| {
+        let mut records = radius_records(&["--images", "6", "--threads", threads]);
+        for record in &mut records {
+            record["seconds"] = Value::Null;
+        }
+        records
+    };
+    assert_eq!(run("1"), run("2"));
+}
+
+#[test]
+fn radii_go_to_a_directory_of_their_own() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let path = out.to_str().expect("UTF-8");
+    let run = ["radius", "--model", FIXTURE, "--images", "2", "--out", path];
+    stdout(&run);
+    let records = json_lines(&fs::read_to_string(out.join("radii.jsonl")).expect("written"));
+    assert_eq!(records.len(), 2);
+    let source = |path: &Path| DataSource { path: path.to_owned(), ..DataSource::default() };
+    for record in &records {
+        let image = Dataset::open(&source(Path::new("data")), &[784]).expect("there");
+        let image = image.sample(record["image"].as_u64().expect("a number") as usize);
+        let stored = out.join(record["npy"].as_str().expect("a file"));
+        let stored = Dataset::open(&source(&stored), &[784]).expect("there").sample(0);
+        let [image, stored] = [image, stored].map(|sample| {
+            sample.expect("readable").pixels.into_iter().map(f64::from).collect::<Vec<f64>>()
+        });
+        assert_eq!(record["attack_radius"], Norm::L1.distance(&image, &stored));
+        assert!(out.join(record["png"].as_str().expect("a file")).exists());
+    }
+    let summary = fs::read_to_string(out.join("summary.json")).expect("written");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["schema"], "rw-adv/radius/1");
+    assert_eq!(
+        (&summary["summary"]["records"], &summary["settings"]["max_delta"]),
+        (&2.into(), &784.0.into())
+    );
+    mistake(&run, &["holds results already"]);
+    mistake(&["--model", FIXTURE, "--delta", "5", "--out", path], &["holds results already"]);
+}
+
+#[test]
+fn radii_end_with_the_largest_budget_and_with_the_time() {
+    for record in radius_records(&["--images", "2", "--max-delta", "1"]) {
+        assert_eq!((&record["certified_radius"], &record["stop"]), (&1.0.into(), &"robust".into()));
+        assert_eq!((&record["attack_radius"], &record["target"]), (&Value::Null, &Value::Null));
+    }
+    for record in radius_records(&["--images", "2", "--time-limit", "0.000001"]) {
+        assert_eq!(record["stop"], "time");
+    }
+    // The nearest label is at most as far away as any one.
+    let nearest = radius_records(&["--images", "1"]);
+    let one = radius_records(&["--images", "1", "--target", "4"]);
+    assert_eq!(one[0]["target"], 4);
+    let radius = |records: &[Value]| records[0]["attack_radius"].as_f64().expect("a number");
+    assert!(radius(&nearest) < radius(&one));
+}
+
+#[test]
+fn options_of_radii_that_make_no_sense_are_named() {
+    mistake(&["radius"], &["--model"]);
+    let with = |more: &[&str], words: &[&str]| {
+        mistake(&[&["radius", "--model", FIXTURE], more].concat(), words);
+    };
+    with(&["--precision", "0"], &["--precision", "0.000001"]);
+    with(&["--precision", "nan"], &["--precision"]);
+    with(&["--precision", "fine"], &["--precision", "not a number"]);
+    with(&["--max-delta=-1"], &["--max-delta"]);
+    with(&["--patience", "0"], &["--patience"]);
+    with(&["--target", "11"], &["--target", "0 to 9"]);
+    with(&["--images", "20000"], &["20000"]);
+    with(&["--norm", "l2"], &["l2"]);
+    with(&["--delta", "5"], &["--delta"]);
+    with(&["--images", "0,", "--target", "7"], &["--target 7"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_radii_keep_what_is_known() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rw-adv"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["radius", "--model", FIXTURE, "--images", "6", "--patience", "1000000"])
+        .args(["--threads", "2", "--out"])
+        .arg(&out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let mut table = BufReader::new(child.stdout.take().expect("piped"));
+    let mut text = String::new();
+    table.read_line(&mut text).expect("text");
+    std::thread::sleep(Duration::from_millis(500));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("runs").success());
+    table.read_to_string(&mut text).expect("text");
+    assert_eq!(child.wait().expect("ends").code(), Some(130), "{text}");
+    assert!(text.contains("interrupted: "), "{text}");
+    let records = json_lines(&fs::read_to_string(out.join("radii.jsonl")).expect("written"));
+    assert!((1..6).contains(&records.len()), "{text}");
+    assert_eq!(count(&records, "stop", "interrupted"), records.len(), "{text}");
+    assert!(out.join("summary.json").exists());
 }

@@ -66,9 +66,10 @@ mod tests {
         let text = drawn(&[("low", &[0.0, 0.5, 1.5]), ("lower", &[9.5])]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], format!(" 0 ..  1  low       2 {}", "#".repeat(40)));
-        assert_eq!(lines[1], "           lower     0");
+        assert_eq!(lines[1], format!("{:10}lower     0", ""));
         assert_eq!(lines[2], format!(" 1 ..  2  low       1 {}", "#".repeat(20)));
-        assert_eq!(lines[19], format!(" 9 .. 10  lower     1 {}", "#".repeat(20)));
+        assert_eq!(lines[18], " 9 .. 10  low       0");
+        assert_eq!(lines[19], format!("{:10}lower     1 {}", "", "#".repeat(20)));
         assert_eq!(lines.len(), 20);
     }
 

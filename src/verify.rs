@@ -269,7 +269,10 @@ impl<'m> Subject<'m> {
     ) -> (Found, Vec<CertifiedBound>, Stop) {
         let ascended = ascend(query, budget);
         let linear = self.bounds(Arithmetic::Exact, &budget.half());
-        let mut bounds = vec![linear.certify(&query.objective, &Effort::default(), &budget.half())];
+        // A bound that meets the margin need not be lower.
+        let effort =
+            Effort { enough: ascended.best.margin + 0.5 * OPTIMAL_GAP, ..Effort::default() };
+        let mut bounds = vec![linear.certify(&query.objective, &effort, &budget.half())];
         if bounds[0].value() < 0.0 {
             bounds.push(self.certify_sign(query, &budget.half()));
         }

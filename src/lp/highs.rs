@@ -9,13 +9,13 @@
 //! - `time_limit` counts from the creation of the object: the clocks are zeroed before each run;
 //! - a refused `Highs_addCols` or `Highs_addRows` leaves half of what was added: the caller checks everything before.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
 
 use highs_sys::HighsInt;
 
-use super::model::{Basis, Place, Sparse};
+use super::model::{Basis, Place, Sparse, Watch};
 use super::outcome::LpError;
 
 /// The version of the HiGHS that is linked in, such as `1.14.0`.
@@ -395,6 +395,28 @@ impl Highs {
         accepted(status, "a start")
     }
 
+    /// Names a column, for [`Highs::write`].
+    pub fn set_col_name(&mut self, col: usize, name: &str) -> Result<(), LpError> {
+        let name =
+            CString::new(name).map_err(|_| LpError::Refused { call: "a name with a zero" })?;
+        // SAFETY: a live object and a C string, which HiGHS copies; HiGHS checks the column.
+        let status =
+            unsafe { highs_sys::Highs_passColName(self.raw.as_ptr(), int(col), name.as_ptr()) };
+        accepted(status, "a column's name")
+    }
+
+    /// Writes the model, with `offset` added to its objective, in the format that the file's ending names.
+    pub fn write(&mut self, path: &CStr, offset: f64) -> Result<(), LpError> {
+        // SAFETY: a live object and a C string.
+        let status = unsafe {
+            highs_sys::Highs_changeObjectiveOffset(self.raw.as_ptr(), offset);
+            let status = highs_sys::Highs_writeModel(self.raw.as_ptr(), path.as_ptr());
+            highs_sys::Highs_changeObjectiveOffset(self.raw.as_ptr(), 0.0);
+            status
+        };
+        accepted(status, "write the model")
+    }
+
     /// Forgets the basis and all else that the last run left.
     pub fn forget(&mut self) -> Result<(), LpError> {
         self.basis_kept = false;
@@ -441,13 +463,35 @@ impl Highs {
         Ok(())
     }
 
-    pub fn run(&mut self) -> Status {
+    /// Solves; `watch` hears of the better points of branch and bound, and may end it.
+    pub fn run(&mut self, watch: Option<&mut Watch<'_>>) -> Status {
+        let watched = watch.is_some();
+        if let Some(watch) = watch {
+            // SAFETY: a live object. HiGHS calls back only during the run below, on this thread, while `watch` is borrowed;
+            // afterwards the callbacks are stopped and the pointer is taken back.
+            unsafe {
+                let data: *mut Watch<'_> = watch;
+                highs_sys::Highs_setCallback(self.raw.as_ptr(), Some(call_back), data.cast());
+                for kind in CALLBACKS {
+                    highs_sys::Highs_startCallback(self.raw.as_ptr(), kind);
+                }
+            }
+        }
         // SAFETY: a live object.
         let (run, model) = unsafe {
             highs_sys::Highs_zeroAllClocks(self.raw.as_ptr());
             let run = highs_sys::Highs_run(self.raw.as_ptr());
             (run, highs_sys::Highs_getModelStatus(self.raw.as_ptr()))
         };
+        if watched {
+            // SAFETY: a live object.
+            unsafe {
+                for kind in CALLBACKS {
+                    highs_sys::Highs_stopCallback(self.raw.as_ptr(), kind);
+                }
+                highs_sys::Highs_setCallback(self.raw.as_ptr(), None, std::ptr::null_mut());
+            }
+        }
         self.basis_kept = self.int_info(c"basis_validity") == Some(1);
         let failed = run != highs_sys::STATUS_OK && run != highs_sys::STATUS_WARNING;
         match model {
@@ -532,6 +576,35 @@ impl Highs {
             duals,
             primal_feasible: primal == highs_sys::SOLUTION_STATUS_FEASIBLE,
             dual_feasible: dual == highs_sys::SOLUTION_STATUS_FEASIBLE,
+        }
+    }
+}
+
+const CALLBACKS: [HighsInt; 3] = [
+    highs_sys::kHighsCallbackSimplexInterrupt,
+    highs_sys::kHighsCallbackMipImprovingSolution,
+    highs_sys::kHighsCallbackMipInterrupt,
+];
+
+/// What HiGHS calls during a watched run.
+unsafe extern "C" fn call_back(
+    kind: c_int,
+    _message: *const c_char,
+    out: *const highs_sys::HighsCallbackDataOut,
+    answer: *mut highs_sys::HighsCallbackDataIn,
+    data: *mut c_void,
+) {
+    // SAFETY: `data` is the watch that `run` borrows for as long as HiGHS may call; `out` and `answer` are null or live
+    // during the call, and a solution is as long as HiGHS says.
+    unsafe {
+        let watch = &mut *data.cast::<Watch<'_>>();
+        if kind == highs_sys::kHighsCallbackMipImprovingSolution {
+            if let Some(out) = out.as_ref().filter(|out| !out.mip_solution.is_null()) {
+                let many = usize::try_from(out.mip_solution_size).unwrap_or(0);
+                (watch.better)(std::slice::from_raw_parts(out.mip_solution, many));
+            }
+        } else if let Some(answer) = answer.as_mut() {
+            answer.user_interrupt = c_int::from((watch.stop)());
         }
     }
 }

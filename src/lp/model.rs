@@ -4,7 +4,9 @@
 //! lengths) never reaches the solver: the model remembers the first such fault, takes no more edits, and every solve
 //! reports it until [`LpModel::clear`].
 
+use std::ffi::CString;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use super::highs::{Highs, INFINITE, LARGEST_COEFFICIENT, Settings, Status, Strategy};
@@ -49,6 +51,14 @@ pub struct Limits {
     /// Branch and bound may call a point optimal when its bound is within this part of the objective. The default is 0,
     /// which still leaves the solver's absolute 1e-6.
     pub mip_gap: Option<f64>,
+}
+
+/// Who looks on while branch and bound works.
+pub struct Watch<'w> {
+    /// Hears of every better point, one value per column.
+    pub better: &'w mut dyn FnMut(&[f64]),
+    /// Asked every now and then whether to stop.
+    pub stop: &'w dyn Fn() -> bool,
 }
 
 /// Which simplex. After new rows or changed bounds the last basis suits the dual one, after new columns or changed
@@ -374,6 +384,29 @@ impl LpModel {
         });
     }
 
+    /// Names a column; names matter to [`LpModel::write`] only. All columns are named, each differently, or none.
+    pub fn set_col_name(&mut self, col: Col, name: &str) {
+        self.edit(|model| {
+            model.has_col(col)?;
+            model.highs.set_col_name(col.0, name)
+        });
+    }
+
+    /// Writes the model to a file for other solvers: MPS where its name ends in `.mps`, the LP format where in `.lp`. `offset` is
+    /// added to the objective.
+    ///
+    /// # Errors
+    ///
+    /// If an edit was at fault, or the solver cannot write the file.
+    pub fn write(&mut self, path: &Path, offset: f64) -> Result<(), LpError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let refused = LpError::Refused { call: "a path that is no text" };
+        let path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or(refused)?;
+        self.highs.write(&path, offset)
+    }
+
     /// The basis that the next solve would start from.
     pub fn basis(&self) -> Option<Basis> {
         if self.fault.is_some() { None } else { self.highs.basis() }
@@ -408,6 +441,20 @@ impl LpModel {
     ///
     /// If an edit was at fault, or a limit is not a number.
     pub fn solve(&mut self, limits: &Limits, simplex: Simplex) -> Result<LpOutcome, LpError> {
+        self.solve_watched(limits, simplex, None)
+    }
+
+    /// [`LpModel::solve`] with somebody looking on.
+    ///
+    /// # Errors
+    ///
+    /// As [`LpModel::solve`].
+    pub fn solve_watched(
+        &mut self,
+        limits: &Limits,
+        simplex: Simplex,
+        watch: Option<&mut Watch<'_>>,
+    ) -> Result<LpOutcome, LpError> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -429,7 +476,7 @@ impl LpModel {
                 None => self.highs.forget()?,
             }
         }
-        let mut status = self.highs.run();
+        let mut status = self.highs.run(watch);
         self.iterations = self.highs.iterations();
         for simplex in [Simplex::Dual, Simplex::Primal] {
             if milp || !matches!(status, Status::Other { .. }) {
@@ -442,7 +489,7 @@ impl LpModel {
                 limits.iterations.map(|n| n.saturating_sub(self.highs.iterations()));
             self.highs.forget()?;
             self.highs.set(&settings(&limits, simplex, milp)?)?;
-            status = self.highs.run();
+            status = self.highs.run(None);
             self.iterations += self.highs.iterations();
         }
         Ok(match status {

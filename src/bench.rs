@@ -13,7 +13,6 @@ use rw_adv::bounds::{Above, Arithmetic, Arithmetic::Exact, Effort, LinearBounds,
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
 use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
-use rw_adv::lp::Limits;
 use rw_adv::network::{ActivationPattern, Dense, Label, Network, Trace};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::query::Query;
@@ -217,7 +216,7 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         let (rw, rw_seconds) = timed(|| {
             let bounds = neuron_bounds(&query);
             let options = SearchOptions { patience: 11, ..SearchOptions::default() };
-            search(&query, &bounds, &options, &Budget::unlimited(), go_on)
+            search(&query, &|| &bounds, &options, &Budget::unlimited(), go_on)
         });
         let (paper, paper_seconds) = timed(|| {
             let limit = Budget::start(Some(Duration::from_secs_f64(rw_seconds)), None);
@@ -227,7 +226,7 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
                 patience: usize::MAX,
                 ..SearchOptions::default()
             };
-            search(&query, &bounds, &options, &limit, go_on)
+            search(&query, &|| &bounds, &options, &limit, go_on)
         });
         let difference = rw.best.margin - paper.best.margin;
         better += usize::from(difference > 1e-6);
@@ -294,11 +293,13 @@ fn quality(
             ..SearchOptions::default()
         };
         let go_on = |_: &_| std::ops::ControlFlow::Continue(());
-        let (found, search_seconds) = timed(|| search(&query, &bounds, &options, &budget, go_on));
-        let limits =
-            Limits { time: Some(Duration::from_secs_f64(proof_seconds)), ..Limits::default() };
-        let (answer, proof) =
-            timed(|| Relaxation::for_milp(&query, &bounds).solve_milp(&found.best.point, &limits));
+        let (found, search_seconds) =
+            timed(|| search(&query, &|| &bounds, &options, &budget, go_on));
+        let limit = Budget::start(Some(Duration::from_secs_f64(proof_seconds)), None);
+        let (answer, proof) = timed(|| {
+            let milp = Relaxation::for_milp(&query, &bounds);
+            milp.solve_milp(Some(&found.best.point), &limit, |_| false)
+        });
         (searching, proving) = (searching + search_seconds, proving + proof);
         let answer = answer?;
         let mut trace = Trace::new(network);
@@ -366,8 +367,9 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
             let in_f32 = bound(&query.set, Above::Envelopes, steps, f32).0;
             let options = SearchOptions { seed: problem.image as u64, ..SearchOptions::default() };
             let go_on = |_: &_| std::ops::ControlFlow::Continue(());
-            let found =
-                search(&query, linear.neurons(), &options, &Budget::unlimited(), go_on).best.margin;
+            let found = search(&query, &|| linear.neurons(), &options, &Budget::unlimited(), go_on)
+                .best
+                .margin;
             let bounds = [dual, exact, alpha, envelope].map(|b| b.value());
             for (gap, bound) in gaps.iter_mut().zip(bounds) {
                 *gap += (bound - found) / list.len() as f64;

@@ -41,6 +41,13 @@ impl<'f> Budget<'f> {
         Self { limit, ..*self }
     }
 
+    /// A tenth of the time that is left; with no limit, ten seconds.
+    pub fn tenth(&self) -> Self {
+        let elapsed = self.elapsed();
+        let left = self.limit.map_or(Duration::from_secs(100), |l| l.saturating_sub(elapsed));
+        Self { limit: Some(elapsed + left / 10), ..*self }
+    }
+
     /// Was the search called off?
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -9,7 +9,7 @@ use crate::input::{InputSet, Norm, PictureLayout, Sample};
 use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::query::{Candidate, Query};
-use crate::search::{Found, SearchOptions, SearchStop, ascend, frank_wolfe, search};
+use crate::search::{Found, Method, SearchOptions, SearchStop, ascend, frank_wolfe, search};
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
 /// Who wins at an image.
@@ -91,6 +91,10 @@ pub enum Stop {
     Optimal,
     /// There is no adversary, and no more was asked.
     Robust,
+    /// Branch and bound claims that nothing is better: not a proof.
+    Claimed,
+    /// The solver gave up.
+    Trouble,
 }
 
 impl Stop {
@@ -103,6 +107,8 @@ impl Stop {
             Self::First => "first",
             Self::Optimal => "optimal",
             Self::Robust => "robust",
+            Self::Claimed => "claimed",
+            Self::Trouble => "trouble",
         }
     }
 }
@@ -267,21 +273,26 @@ impl<'m> Subject<'m> {
         options: &SearchOptions,
         budget: &Budget,
     ) -> (Found, Vec<CertifiedBound>, Stop) {
-        let ascended = ascend(query, budget);
+        let ascended = self.ascends().then(|| ascend(query, budget));
         let linear = self.bounds(Arithmetic::Exact, &budget.half());
         // A bound that meets the margin need not be lower.
-        let effort =
-            Effort { enough: ascended.best.margin + 0.5 * OPTIMAL_GAP, ..Effort::default() };
+        let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
+        let effort = Effort { enough: known + 0.5 * OPTIMAL_GAP, ..Effort::default() };
         let mut bounds = vec![linear.certify(&query.objective, &effort, &budget.half())];
         if bounds[0].value() < 0.0 {
             bounds.push(self.certify_sign(query, &budget.half()));
         }
         let optimal = bounds[0].value() - OPTIMAL_GAP;
-        let found = search(query, linear.neurons(), options, budget, |better| {
+        let found = search(query, &|| linear.neurons(), options, budget, |better| {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = stop(found.stop, Stop::Optimal);
         (found.or(ascended), bounds, stop)
+    }
+
+    /// Whether a first climb of our own comes before the search: other methods are to show what they find themselves.
+    fn ascends(&self) -> bool {
+        self.attack.search.method == Method::Rw
     }
 
     /// Cheap attack, bound, search: whichever decides first.
@@ -292,16 +303,17 @@ impl<'m> Subject<'m> {
         budget: &Budget,
         fools: impl Fn(&Candidate) -> bool,
     ) -> (Found, Vec<CertifiedBound>, Stop) {
-        let ascended = ascend(query, budget);
-        if fools(&ascended.best) {
-            return (ascended, Vec::new(), Stop::First);
+        let ascended = self.ascends().then(|| ascend(query, budget));
+        if let Some(found) = ascended.clone().filter(|found| fools(&found.best)) {
+            return (found, Vec::new(), Stop::First);
         }
         let bound = self.certify_sign(query, &budget.half());
         if bound.value() < 0.0 {
-            return (ascended, vec![bound], Stop::Robust);
+            let found = ascended.unwrap_or_else(|| ascend(query, budget));
+            return (found, vec![bound], Stop::Robust);
         }
-        let neurons = self.bounds(Arithmetic::F32(&self.model.roundings), budget).neurons();
-        let found = search(query, neurons, options, budget, |better| {
+        let in_f32 = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
+        let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = stop(found.stop, Stop::First);
@@ -325,6 +337,8 @@ fn stop(search: SearchStop, enough: Stop) -> Stop {
         SearchStop::Time => Stop::Time,
         SearchStop::Cancelled => Stop::Interrupted,
         SearchStop::Enough => enough,
+        SearchStop::Claimed => Stop::Claimed,
+        SearchStop::Trouble => Stop::Trouble,
     }
 }
 

@@ -338,7 +338,13 @@ fn searched(query: &Query, options: &SearchOptions) -> Found {
         Arithmetic::Exact,
         &Budget::unlimited(),
     );
-    search(query, bounds.neurons(), options, &Budget::unlimited(), |_| ControlFlow::Continue(()))
+    search(
+        query,
+        &|| bounds.neurons(),
+        options,
+        &Budget::unlimited(),
+        |_| ControlFlow::Continue(()),
+    )
 }
 
 /// The oracle against itself: its LP's value is what the network gives at its point, and that point is in the set.

@@ -76,6 +76,7 @@ fn a_relaxation_in_which_no_fixing_is_feasible_does_not_hang_the_search() {
     );
     let budget = Budget::start(Some(Duration::from_secs(60)), None);
     let options = SearchOptions { method: Method::Paper, ..SearchOptions::default() };
-    let found = search(&query, bounds.neurons(), &options, &budget, |_| ControlFlow::Continue(()));
+    let found =
+        search(&query, &|| bounds.neurons(), &options, &budget, |_| ControlFlow::Continue(()));
     assert_eq!(found.stop, SearchStop::Patience);
 }

@@ -1,5 +1,6 @@
 //! The command line: [`Args`] is what was typed, a `Job` is what it means.
 
+mod method;
 mod problem;
 mod radius;
 
@@ -21,12 +22,11 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
     self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
 };
-use rw_adv::search::{Method, SearchOptions};
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Goal, Subject};
-use rw_adv::walk::WayOut;
 
 use crate::bench::{self, Bench};
+use method::MethodArgs;
 use problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
 use radius::RadiusArgs;
 
@@ -90,15 +90,8 @@ struct AttackArgs {
     /// Who shall win: runner-up, a label, all, or a CSV file with the columns image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::RunnerUp)]
     target: TargetChoice,
-    /// Algorithm: our own, or Algorithms 1 and 2 of the paper
-    #[arg(long, value_enum, default_value_t = MethodArg::Rw)]
-    method: MethodArg,
-    /// How walks leave a region: flip the neurons that hold the optimum back, or overshoot by the paper's epsilon
-    #[arg(long, value_enum, default_value_t = WayOutArg::Flip)]
-    way_out: WayOutArg,
-    /// End a search after so many starts in a row without gain
-    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience, value_parser = at_least_one)]
-    patience: usize,
+    #[command(flatten)]
+    method: MethodArgs,
     /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
     #[arg(long, value_enum, default_value_t = GoalArg::Optimum)]
     goal: GoalArg,
@@ -107,21 +100,6 @@ struct AttackArgs {
     /// Exit with code 1 when an adversary was found
     #[arg(long)]
     exit_code: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum MethodArg {
-    Rw,
-    Paper,
-}
-
-impl MethodArg {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rw => "rw",
-            Self::Paper => "paper",
-        }
-    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -135,21 +113,6 @@ impl GoalArg {
         match self {
             Self::Optimum => "optimum",
             Self::Verdict => "verdict",
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum WayOutArg {
-    Flip,
-    Epsilon,
-}
-
-impl WayOutArg {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Flip => "flip",
-            Self::Epsilon => "epsilon",
         }
     }
 }
@@ -193,31 +156,23 @@ struct Job {
 
 impl Job {
     fn new(args: AttackArgs) -> Result<Self> {
-        let AttackArgs { problem, run, patience, .. } = args;
+        let AttackArgs { problem, run, .. } = args;
+        let search = args.method.options(run.seed)?;
         let delta = args.delta.expect("clap requires --delta");
         run.start_threads()?;
         let norm = problem.norm;
         let problem = Problem::open(problem, args.target)?;
-        let method = match args.method {
-            MethodArg::Rw => Method::Rw,
-            MethodArg::Paper => Method::Paper,
-        };
-        let way_out = match args.way_out {
-            WayOutArg::Flip => WayOut::Flip,
-            WayOutArg::Epsilon => WayOut::Epsilon,
-        };
-        let search = SearchOptions { seed: run.seed, patience, method, way_out };
         let goal = match args.goal {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
         let attack = Attack { delta, norm, search, goal };
         let settings = Settings {
-            common: problem.settings(&run, patience),
+            common: problem.settings(&run, search.patience),
             delta,
-            method: args.method.name(),
+            method: search.method.name(),
             goal: args.goal.name(),
-            way_out: args.way_out.name(),
+            way_out: args.method.way_out(),
         };
         Ok(Self { problem, attack, settings, run, exit_code: args.exit_code })
     }

@@ -80,6 +80,16 @@ impl InputSet {
         self.budget
     }
 
+    /// The same box with another budget.
+    pub fn with_budget(&self, budget: f64) -> Self {
+        Self { budget: Some(budget), ..self.clone() }
+    }
+
+    /// Between which values pixel `i` stays, the budget aside.
+    pub fn range(&self, i: usize) -> (f64, f64) {
+        (self.centre[i] - self.down[i], self.centre[i] + self.up[i])
+    }
+
     /// Every direction in which a pixel can move at all.
     pub fn moves(&self) -> Vec<Move> {
         let pixels = self.up.iter().zip(&self.down).enumerate();

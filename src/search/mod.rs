@@ -1,11 +1,17 @@
-//! Start, climb, walk, start again, until nothing new is found or the time is up.
+//! Start, climb, walk, start again, until nothing new is found or the time is up; and the methods that this is measured
+//! against, on the same problems.
 
 mod ascent;
+mod climb;
+mod gradient;
+mod incumbent;
+mod milp;
 mod relaxed;
+mod sample_mip;
 mod starts;
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::str::FromStr;
 use std::time::Duration;
 
 use rand::SeedableRng;
@@ -13,12 +19,11 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionLp, Work};
-use crate::network::{ActivationPattern, Trace};
+use crate::encode::Work;
+use crate::network::Trace;
 use crate::query::{Candidate, Query};
-use crate::tolerance;
-use crate::walk::{WayOut, walk};
-use starts::Starts;
+use crate::walk::WayOut;
+use incumbent::Incumbent;
 
 pub use ascent::frank_wolfe;
 
@@ -30,7 +35,52 @@ pub enum Method {
     Rw,
     /// Algorithms 1 and 2 of the paper: starts from relaxations only, ε-steps, no ascent.
     Paper,
+    /// Perakis and Tsiourvas 2022: sample a region, solve its LP, then free the neurons that are zero at the vertex and let
+    /// branch and bound decide them.
+    SampleMip,
+    /// Branch and bound on the whole problem.
+    Milp {
+        /// Whether to begin with what [`Method::Rw`] finds in a tenth of the time.
+        warm: bool,
+    },
+    /// Croce and Hein 2021, for L1 balls cut by the pixel box; projected gradient for sets without a budget.
+    Apgd,
+    /// Our starts and first-order ascent, without any LP.
+    FrankWolfe,
 }
+
+impl Method {
+    /// All names, as the command line takes them.
+    pub const NAMES: [&str; 6] = ["rw", "paper", "sample-mip", "milp", "apgd", "frank-wolfe"];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rw => "rw",
+            Self::Paper => "paper",
+            Self::SampleMip => "sample-mip",
+            Self::Milp { .. } => "milp",
+            Self::Apgd => "apgd",
+            Self::FrankWolfe => "frank-wolfe",
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMethod> {
+        let cold = Self::Milp { warm: false };
+        let all = [Self::Rw, Self::Paper, Self::SampleMip, cold, Self::Apgd, Self::FrankWolfe];
+        let named = all.into_iter().find(|method| method.name() == name);
+        named.ok_or_else(|| UnknownMethod(name.to_owned()))
+    }
+}
+
+/// There is no method of this name.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("no method is called {0:?}")]
+pub struct UnknownMethod(String);
 
 /// How to search.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +112,10 @@ pub enum SearchStop {
     Cancelled,
     /// Whoever was offered a better point said that it is enough.
     Enough,
+    /// Branch and bound claims that nothing is better.
+    Claimed,
+    /// The solver gave up.
+    Trouble,
 }
 
 /// What a search found.
@@ -71,6 +125,10 @@ pub struct Found {
     pub best: Candidate,
     /// Number of starts.
     pub starts: usize,
+    /// Local searches that came to their end in time.
+    pub finished: usize,
+    /// What branch and bound claims no point can exceed: not a certificate.
+    pub claimed_bound: Option<f64>,
     /// What the LPs have cost.
     pub work: Work,
     /// When the best point was found.
@@ -85,79 +143,71 @@ pub fn ascend(query: &Query, budget: &Budget) -> Found {
     let centre = query.evaluate(query.set.centre().to_vec(), &mut trace);
     let best = frank_wolfe(query, centre, &mut trace);
     let time_to_best = budget.elapsed();
-    Found { best, starts: 1, work: Work::default(), time_to_best, stop: SearchStop::Enough }
+    Found {
+        best,
+        starts: 1,
+        finished: 1,
+        claimed_bound: None,
+        work: Work::default(),
+        time_to_best,
+        stop: SearchStop::Enough,
+    }
 }
 
-/// Many climbs end in few places. After so many starts without gain, one that climbs to where a walk has been is walked from
-/// as it is: slower, but it sees other regions.
-const UNCLIMBED_AFTER: usize = 34;
-
 impl Found {
-    /// This, with the point of `other` if that one is better.
-    pub fn or(mut self, other: Self) -> Self {
-        if other.best.margin > self.best.margin {
+    /// This, with the point of `other` if there is one and it is better.
+    pub fn or(mut self, other: Option<Self>) -> Self {
+        if let Some(other) = other.filter(|other| other.best.margin > self.best.margin) {
             (self.best, self.time_to_best) = (other.best, other.time_to_best);
         }
         self
     }
 }
 
-/// Searches for the best point of the query's set. `bounds` are those of the query. Every better point is offered
-/// to `better`, which may end the search.
-pub fn search(
-    query: &Query,
-    bounds: &NeuronBounds,
+/// How a method ended; the best point is the incumbent's.
+struct Ended {
+    stop: SearchStop,
+    starts: usize,
+    finished: usize,
+    work: Work,
+    claimed_bound: Option<f64>,
+}
+
+/// Searches for the best point of the query's set. `bounds` are those of the query's neurons, made when a method first needs
+/// them. Every better point is offered to `better`, which may end the search.
+pub fn search<'q>(
+    query: &'q Query<'_>,
+    bounds: &dyn Fn() -> &'q NeuronBounds,
     options: &SearchOptions,
     budget: &Budget,
     mut better: impl FnMut(&Candidate) -> ControlFlow<()>,
 ) -> Found {
-    let mut trace = Trace::new(query.network);
-    let mut region = RegionLp::new(query);
-    let mut seen: HashSet<ActivationPattern> = HashSet::new();
-    let mut starts = Starts::new(query, bounds, options, ChaCha8Rng::seed_from_u64(options.seed));
-
-    let mut best = query.evaluate(query.set.centre().to_vec(), &mut trace);
-    let mut time_to_best = budget.elapsed();
-    let mut idle = 0;
-    let stop = loop {
-        if budget.is_spent() {
-            break if budget.is_cancelled() { SearchStop::Cancelled } else { SearchStop::Time };
+    let rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let mut incumbent = Incumbent::new(query, options.patience, budget, &mut better);
+    let ended = match options.method {
+        Method::Rw | Method::Paper | Method::FrankWolfe => {
+            climb::climb(query, bounds, options, rng, &mut incumbent)
         }
-        if idle >= options.patience {
-            break SearchStop::Patience;
+        Method::SampleMip => sample_mip::sample_and_mip(query, bounds, rng, &mut incumbent),
+        Method::Milp { warm } => {
+            milp::branch_and_bound(query, bounds, options, warm, &mut incumbent)
         }
-        let spent = (region.work() + starts.work()).iterations;
-        let (kind, point) = match starts.next(&best, budget) {
-            Ok(start) => start,
-            Err(error) => {
-                log::debug!("start: {error}");
-                idle += 1;
-                continue;
-            }
-        };
-        let mut start = query.evaluate(point, &mut trace);
-        // Two ways of walking end in different places: what is not climbed is walked as in the paper.
-        let mut way_out = WayOut::Epsilon;
-        if starts.climbs(kind) {
-            let climbed = frank_wolfe(query, start.clone(), &mut trace);
-            query.network.forward(&climbed.point, &mut trace);
-            if idle < UNCLIMBED_AFTER || !seen.contains(&ActivationPattern::at(&trace)) {
-                start = climbed;
-            }
-            way_out = options.way_out;
-        }
-        let end = walk(&mut region, start, &mut seen, way_out, budget).end;
-        let gained = end.margin > best.margin + tolerance::GAIN;
-        if end.margin > best.margin {
-            best = end;
-            time_to_best = budget.elapsed();
-            if better(&best).is_break() {
-                break SearchStop::Enough;
-            }
-        }
-        idle = if gained { 0 } else { idle + 1 };
-        starts.learn(kind, gained, (region.work() + starts.work()).iterations - spent);
+        Method::Apgd => gradient::ascend(query, rng, &mut incumbent),
     };
-    let work = region.work() + starts.work();
-    Found { best, starts: starts.made(), work, time_to_best, stop }
+    let Ended { stop, starts, finished, work, claimed_bound } = ended;
+    let Incumbent { best, time_to_best, .. } = incumbent;
+    Found { best, starts, finished, claimed_bound, work, time_to_best, stop }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_that_of_a_method() {
+        for name in Method::NAMES {
+            assert_eq!(name.parse::<Method>().map(Method::name), Ok(name));
+        }
+        assert_eq!("magic".parse::<Method>(), Err(UnknownMethod("magic".into())));
+    }
 }

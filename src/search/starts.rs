@@ -8,6 +8,7 @@ use super::{Method, SearchOptions};
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
 use crate::encode::{RegionError, Work};
+use crate::input::InputSet;
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::{Candidate, Query};
 
@@ -43,10 +44,12 @@ pub enum StartKind {
 }
 
 /// All kinds behind one door; the next kind is drawn by what it has brought for its cost so far.
-pub struct Starts<'q, 'n> {
+pub struct Starts<'s, 'q, 'n> {
     query: &'q Query<'n>,
     method: Method,
-    relaxed: RelaxedStarts<'q, 'n>,
+    bounds: &'s dyn Fn() -> &'q NeuronBounds,
+    /// Made when it is first asked: neuron bounds may cost more than a whole search without it.
+    relaxed: Option<RelaxedStarts<'q, 'n>>,
     rng: ChaCha8Rng,
     trace: Trace,
     made: usize,
@@ -72,24 +75,26 @@ impl Score {
     }
 }
 
-impl<'q, 'n> Starts<'q, 'n> {
+impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
     pub fn new(
         query: &'q Query<'n>,
-        bounds: &'q NeuronBounds,
+        bounds: &'s dyn Fn() -> &'q NeuronBounds,
         options: &SearchOptions,
         rng: ChaCha8Rng,
     ) -> Self {
         let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Nearby, StartKind::Relaxed];
         let scores = kinds.map(|kind| (kind, Score::of(kind)));
-        let relaxed = RelaxedStarts::new(query, bounds);
         let trace = Trace::new(query.network);
-        Self { query, method: options.method, relaxed, rng, trace, made: 0, scores }
+        Self { query, method: options.method, bounds, relaxed: None, rng, trace, made: 0, scores }
     }
 
     /// Whether to climb before walking. Ascents lead to few ends: the centre's second start and the relaxation's points are
     /// walked from directly, which takes longer and ends elsewhere.
     pub fn climbs(&self, kind: StartKind) -> bool {
-        self.method == Method::Rw && kind != StartKind::Relaxed && self.made != 2
+        match self.method {
+            Method::Rw => kind != StartKind::Relaxed && self.made != 2,
+            method => method == Method::FrankWolfe,
+        }
     }
 
     /// Number of starts made.
@@ -99,7 +104,7 @@ impl<'q, 'n> Starts<'q, 'n> {
 
     /// What the relaxations have cost.
     pub fn work(&self) -> Work {
-        self.relaxed.work()
+        self.relaxed.as_ref().map_or_else(Work::default, RelaxedStarts::work)
     }
 
     /// The next start.
@@ -115,32 +120,31 @@ impl<'q, 'n> Starts<'q, 'n> {
         self.made += 1;
         let direction = match kind {
             StartKind::Centre => return Ok((kind, self.query.set.centre().to_vec())),
-            StartKind::Relaxed => return Ok((kind, self.relaxed.next(&mut self.rng, budget)?)),
+            StartKind::Relaxed => {
+                let (query, bounds) = (self.query, self.bounds);
+                let relaxed =
+                    self.relaxed.get_or_insert_with(|| RelaxedStarts::new(query, bounds()));
+                return Ok((kind, relaxed.next(&mut self.rng, budget)?));
+            }
             StartKind::Pattern => pattern_direction(self.query, &mut self.rng),
             StartKind::Nearby => self.nearby_direction(&best.point),
             StartKind::Random => {
-                (0..self.query.network.inputs()).map(|_| self.rng.random_range(-1.0..1.0)).collect()
+                return Ok((kind, random_point(&self.query.set, &mut self.rng)));
             }
         };
         let mut point = self.query.set.maximise(&direction).point;
-        let from = match kind {
-            StartKind::Random => self.query.set.centre(),
-            StartKind::Nearby => &best.point,
-            _ => return Ok((kind, point)),
-        };
-        let share = self.rng.random_range(0.0..1.0);
-        for (x, from) in point.iter_mut().zip(from) {
-            *x = from + share * (*x - from);
+        if kind == StartKind::Nearby {
+            part_of_the_way(&mut point, &best.point, &mut self.rng);
         }
         Ok((kind, point))
     }
 
     fn kind(&mut self) -> StartKind {
         match (self.method, self.made) {
-            (Method::Paper, _) | (_, FIRST_RELAXED) => StartKind::Relaxed,
-            (_, 0 | 1) => StartKind::Centre,
-            (_, made) => {
-                let open = if made < FIRST_RELAXED { 3 } else { 4 };
+            (Method::Paper, _) | (Method::Rw, FIRST_RELAXED) => StartKind::Relaxed,
+            (_, 0) | (Method::Rw, 1) => StartKind::Centre,
+            (method, made) => {
+                let open = if method == Method::Rw && made >= FIRST_RELAXED { 4 } else { 3 };
                 let weight = |(_, score): &(StartKind, Score)| score.gains_per_cost();
                 let total: f64 = self.scores[..open].iter().map(weight).sum();
                 let mut ticket = self.rng.random_range(0.0..total);
@@ -173,6 +177,33 @@ impl<'q, 'n> Starts<'q, 'n> {
             score.cost += START_COST + iterations as f64;
             score.gains += f64::from(u8::from(gained));
         }
+    }
+}
+
+/// A random point of the set: somewhere on the way from the centre to the vertex that a random direction points at.
+fn random_point(set: &InputSet, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let direction: Vec<f64> = (0..set.dimension()).map(|_| rng.random_range(-1.0..1.0)).collect();
+    let mut point = set.maximise(&direction).point;
+    part_of_the_way(&mut point, set.centre(), rng);
+    point
+}
+
+/// A point of the set as a sampling method draws it: uniformly from a box; from a ball, as [`random_point`].
+pub(super) fn sample(set: &InputSet, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    if set.budget().is_some() {
+        return random_point(set, rng);
+    }
+    let between = |i| {
+        let (lower, upper) = set.range(i);
+        lower + (upper - lower) * rng.random_range(0.0..1.0)
+    };
+    (0..set.dimension()).map(between).collect()
+}
+
+fn part_of_the_way(point: &mut [f64], from: &[f64], rng: &mut ChaCha8Rng) {
+    let share = rng.random_range(0.0..1.0);
+    for (x, from) in point.iter_mut().zip(from) {
+        *x = from + share * (*x - from);
     }
 }
 

@@ -1,9 +1,15 @@
-//! The whole problem for branch and bound: the relaxation with binaries instead of chords.
+//! The problem for branch and bound: the relaxation with binaries instead of chords, whole or with all but a few neurons
+//! pinned.
+
+use std::cell::Cell;
+use std::path::Path;
 
 use super::{Neuron, Relaxation, Side};
 use crate::bounds::Interval;
-use crate::encode::RegionError;
-use crate::lp::{Col, Limits, LpOutcome, Row, Simplex};
+use crate::budget::Budget;
+use crate::encode::{RegionError, Work};
+use crate::lp::{Col, Limits, LpError, LpOutcome, Row, Simplex, Watch};
+use crate::network::NeuronId;
 
 /// What branch and bound says.
 #[derive(Clone, Debug)]
@@ -14,47 +20,115 @@ pub struct MilpAnswer {
     pub claimed_bound: f64,
     /// Whether it claims that its best point is optimal.
     pub finished: bool,
+    /// What that has cost.
+    pub work: Work,
 }
 
 impl Relaxation<'_, '_> {
-    /// Solves the whole problem by branch and bound: one binary per unstable neuron, big-M from the bounds, starting from
-    /// `incumbent`.
+    /// Solves by branch and bound: one binary per unstable neuron, big-M from the bounds, starting from `incumbent` if there is
+    /// one. Better points are told to `better` as they come; it answers whether to stop.
     ///
     /// # Errors
-    /// When the solver fails.
+    /// When the time is up before anything is known, or the solver fails.
     pub fn solve_milp(
         mut self,
-        incumbent: &[f64],
-        limits: &Limits,
+        incumbent: Option<&[f64]>,
+        budget: &Budget,
+        mut better: impl FnMut(&[f64]) -> bool,
     ) -> Result<MilpAnswer, RegionError> {
+        if !self.pinned.is_empty() {
+            // Of many signs few matter: the LP finds out which.
+            self.solve(budget)?;
+        }
+        self.complete();
+        loop {
+            if budget.is_spent() {
+                return Err(RegionError::Budget);
+            }
+            if let Some(incumbent) = incumbent {
+                self.lp.set_start(&self.milp_point(incumbent));
+            }
+            let limits = Limits { time: budget.left(), ..Limits::default() };
+            let (first_move, moves, set) = (self.neurons.len(), &self.moves, &self.query.set);
+            let enough = Cell::new(false);
+            let mut tell = |cols: &[f64]| {
+                enough.set(better(&moves.point(set, &cols[first_move..])) || enough.get());
+            };
+            let stop = || enough.get() || budget.is_spent();
+            let mut watch = Watch { better: &mut tell, stop: &stop };
+            let outcome = self.lp.solve_watched(&limits, Simplex::Choose, Some(&mut watch))?;
+            self.work.lps += 1;
+            let (solution, bound, finished) = match outcome {
+                LpOutcome::Optimal(solution) => {
+                    let bound = solution.bound.value();
+                    (Some(solution), bound, true)
+                }
+                LpOutcome::Limit(stopped) => {
+                    let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
+                    (stopped.incumbent, bound, false)
+                }
+                LpOutcome::Infeasible => return Err(RegionError::Empty),
+                other => return Err(RegionError::unexpected(&other)),
+            };
+            let point = solution.as_ref().map(|solution| self.point(solution));
+            if let (Some(point), Some(solution), true) = (&point, &solution, finished) {
+                let g = self.pre_activations(point, solution);
+                let missing: Vec<(NeuronId, Side)> =
+                    self.unsigned(&g).map(|(_, id, side)| (id, side)).collect();
+                if !missing.is_empty() {
+                    self.add_rows(&missing);
+                    continue;
+                }
+            }
+            let claimed_bound = self.costs.constant + bound;
+            return Ok(MilpAnswer { point, claimed_bound, finished, work: self.work });
+        }
+    }
+
+    /// Writes the model for other solvers, in the format (`.mps` or `.lp`) that the name ends in. Columns are called after
+    /// what they mean: `h_1_5` and `z_1_5` are output and state of neuron 5 of the first hidden layer, `up_7` and `down_7` how far input 7 moves
+    /// from where it stands.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_milp(mut self, path: &Path) -> Result<(), LpError> {
+        self.complete();
+        let of_neuron =
+            |kind: &str, n: &Neuron| format!("{kind}_{}_{}", n.id.layer + 1, n.id.index);
+        let outputs = self.neurons.iter().map(|n| of_neuron("h", n));
+        let moves = self
+            .moves
+            .joined()
+            .map(|m| format!("{}_{}", if m.sign > 0.0 { "up" } else { "down" }, m.pixel));
+        let states = self.neurons.iter().map(|n| of_neuron("z", n));
+        let names: Vec<String> = outputs.chain(moves).chain(states).collect();
+        for (col, name) in names.iter().enumerate() {
+            self.lp.set_col_name(Col(col), name);
+        }
+        self.lp.write(path, self.costs.constant)
+    }
+
+    /// Adds all that is left to add on demand, and the binaries.
+    fn complete(&mut self) {
         let outside = self.moves.best_outside(f64::NEG_INFINITY, usize::MAX, |_| 0.0);
         self.add_columns(&outside);
-        let missing = (0..self.neurons.len()).filter(|&place| self.neurons[place].lower.is_none());
-        let missing: Vec<(usize, Side)> = missing.map(|place| (place, Side::Lower)).collect();
+        let missing = self.neurons.iter().filter(|neuron| neuron.lower.is_none());
+        let missing: Vec<(NeuronId, Side)> = missing.map(|n| (n.id, Side::Lower)).collect();
         self.add_rows(&missing);
+        // Rows first, then columns: the solver turns its matrix around whenever the one follows the other.
+        let big_m = self.lp.rows();
+        let all: Vec<(NeuronId, Side)> = self.neurons.iter().map(|n| (n.id, Side::BigM)).collect();
+        self.add_rows(&all);
+        let off = self.lp.rows();
         for place in 0..self.neurons.len() {
-            let Interval { lower, upper } = self.neurons[place].interval;
-            let big_m = Row(self.lp.rows());
-            self.add_rows(&[(place, Side::BigM)]);
-            let off = self.lp.add_row(f64::NEG_INFINITY, 0.0, &[(Col(place), 1.0)]);
-            let z = self.lp.add_col(0.0, 0.0, 1.0, &[(big_m, -lower), (off, -upper)]);
+            self.lp.add_row(f64::NEG_INFINITY, 0.0, &[(Col(place), 1.0)]);
+        }
+        for (place, Neuron { interval, .. }) in self.neurons.iter().enumerate() {
+            let Interval { lower, upper } = *interval;
+            let rows = [(Row(big_m + place), -lower), (Row(off + place), -upper)];
+            let z = self.lp.add_col(0.0, 0.0, 1.0, &rows);
             self.lp.set_integer(z, true);
         }
-        self.lp.set_start(&self.milp_point(incumbent));
-        let base = self.costs.constant;
-        let (solution, bound, finished) = match self.lp.solve(limits, Simplex::Choose)? {
-            LpOutcome::Optimal(solution) => {
-                let bound = solution.bound.value();
-                (Some(solution), bound, true)
-            }
-            LpOutcome::Limit(stopped) => {
-                let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
-                (stopped.incumbent, bound, false)
-            }
-            other => return Err(RegionError::unexpected(&other)),
-        };
-        let point = solution.map(|solution| self.point(&solution));
-        Ok(MilpAnswer { point, claimed_bound: base + bound, finished })
     }
 
     /// `x` told in all columns of the MILP.

@@ -10,6 +10,8 @@
 mod milp;
 mod objective;
 
+use std::collections::{BTreeMap, HashSet};
+
 use faer::Mat;
 
 use self::objective::Costs;
@@ -54,6 +56,8 @@ enum Side {
     Chord,
     /// `h ≤ g − l (1 − z)`, in a MILP; the column `z` joins afterwards.
     BigM,
+    /// `g ≥ 0` or `g ≤ 0`, for a pinned neuron.
+    Sign,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +97,10 @@ pub struct Relaxation<'q, 'n> {
     /// The neurons' columns come first, in their order; then the moves that joined.
     moves: Moves,
     /// What each row behind the budget's belongs to, and the factor of `g` in it.
-    rows: Vec<(usize, f64)>,
+    rows: Vec<(NeuronId, f64)>,
+    /// Neurons held in the state that `stable` gives them although they could change it, and whether the row that
+    /// demands it is there.
+    pinned: BTreeMap<NeuronId, bool>,
     /// The network at the set's centre with every unstable neuron at 0: the constants of `g` and of the objective.
     at_centre: Trace,
     /// The objective's weights of the last hidden layer's outputs.
@@ -105,15 +112,31 @@ pub struct Relaxation<'q, 'n> {
 impl<'q, 'n> Relaxation<'q, 'n> {
     /// The relaxation, with the rows that the objective pushes against.
     pub fn new(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        Self::build(query, bounds, true)
+        Self::build(query, bounds, true, |_| None)
     }
 
     /// The same with a column for every unstable neuron, ready for [`Relaxation::solve_milp`].
     pub fn for_milp(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        Self::build(query, bounds, false)
+        Self::build(query, bounds, false, |_| None)
     }
 
-    fn build(query: &'q Query<'n>, bounds: &'q NeuronBounds, substitute: bool) -> Self {
+    /// As [`Relaxation::for_milp`], with every neuron but the `free` ones held in its state of `pattern`.
+    pub fn around(
+        query: &'q Query<'n>,
+        bounds: &'q NeuronBounds,
+        pattern: &ActivationPattern,
+        free: &HashSet<NeuronId>,
+    ) -> Self {
+        let pin = |id: NeuronId| (!free.contains(&id)).then(|| pattern.get(id.layer, id.index));
+        Self::build(query, bounds, false, pin)
+    }
+
+    fn build(
+        query: &'q Query<'n>,
+        bounds: &'q NeuronBounds,
+        substitute: bool,
+        pin: impl Fn(NeuronId) -> Option<bool>,
+    ) -> Self {
         let network = query.network;
         let output = network.output();
         let mut weights = vec![0.0; output.inputs()];
@@ -123,11 +146,16 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let mut stable = ActivationPattern::at(&trace);
         let mut place: Vec<Vec<Option<usize>>> = Vec::new();
         let mut neurons = Vec::new();
+        let mut pinned = BTreeMap::new();
         for layer in 0..bounds.hidden() {
             let mut of_layer = Vec::new();
             for (index, interval) in bounds.layer(layer).iter().enumerate() {
                 let id = NeuronId { layer, index };
-                let stability = interval.stability();
+                let mut stability = interval.stability();
+                if let (Stability::Unstable, Some(on)) = (stability, pin(id)) {
+                    stability = if on { Stability::On } else { Stability::Off };
+                    pinned.insert(id, false);
+                }
                 if stability == Stability::On {
                     stable.set(id, true);
                 }
@@ -156,6 +184,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             place,
             moves: Moves::new(&query.set),
             rows: Vec::new(),
+            pinned,
             at_centre: trace,
             weights,
             costs: Costs { neurons: Vec::new(), pixels: Vec::new(), constant: 0.0 },
@@ -180,7 +209,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     /// Fixes the unstable neuron at this place on or off, or lets it go again.
     pub fn fix(&mut self, place: usize, state: Option<bool>) {
         if self.neurons[place].lower.is_none() {
-            self.add_rows(&[(place, Side::Lower)]);
+            self.add_rows(&[(self.neurons[place].id, Side::Lower)]);
         }
         if let Some(on) = state {
             self.add_moves_towards(place, if on { 1.0 } else { -1.0 });
@@ -226,12 +255,12 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let mut trace = self.at_centre.clone();
         self.query.network.forward(self.query.set.centre(), &mut trace);
         let guess = self.price_objective(Some(&trace)).neurons;
-        let pushed = guess.iter().enumerate().filter_map(|(place, &cost)| match cost {
+        let pushed = guess.iter().zip(&self.neurons).filter_map(|(&cost, neuron)| match cost {
             0.0 => None,
-            _ if cost > 0.0 => Some((place, Side::Chord)),
-            _ => Some((place, Side::Lower)),
+            _ if cost > 0.0 => Some((neuron.id, Side::Chord)),
+            _ => Some((neuron.id, Side::Lower)),
         });
-        let pushed: Vec<(usize, Side)> = pushed.collect();
+        let pushed: Vec<(NeuronId, Side)> = pushed.collect();
         let gradient = self.query.network.gradient(&self.query.objective, &self.optimistic());
         let first =
             self.moves.best_outside(f64::NEG_INFINITY, FIRST_MOVES, |m| m.sign * gradient[m.pixel]);
@@ -242,11 +271,12 @@ impl<'q, 'n> Relaxation<'q, 'n> {
 
     /// A first basis: no pixel moves, and every neuron that the objective pushes against a row sits on it (`trace` is at the centre). That is
     /// nearly feasible and nearly optimal, where the solver's own first basis needs an iteration for each of them.
-    fn crash(&mut self, pushed: &[(usize, Side)], trace: &Trace) {
+    fn crash(&mut self, pushed: &[(NeuronId, Side)], trace: &Trace) {
         let mut cols = vec![Place::Lower; self.lp.cols()];
         let mut rows = vec![Place::Basic; self.lp.rows()];
-        for &(place, side) in pushed {
-            let Neuron { id, lower, chord, .. } = self.neurons[place];
+        for &(id, side) in pushed {
+            let Some(place) = self.place[id.layer][id.index] else { continue };
+            let Neuron { lower, chord, .. } = self.neurons[place];
             let on = trace.pre_activations(id.layer)[id.index] > 0.0;
             match (side, lower, chord) {
                 (Side::Chord, _, Some(Row(row))) => {
@@ -275,8 +305,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     fn add_columns(&mut self, wanted: &[usize]) {
         let network = self.query.network;
         let pixels = self.moves.pixels(wanted);
-        let of_rows: Vec<NeuronId> =
-            self.rows.iter().map(|&(place, _)| self.neurons[place].id).collect();
+        let of_rows: Vec<NeuronId> = self.rows.iter().map(|&(id, _)| id).collect();
         let slopes = network.slopes(&of_rows, &pixels, &self.stable);
         for (j, &k) in wanted.iter().enumerate() {
             let rows = self.rows.iter().enumerate();
@@ -287,22 +316,19 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     /// Adds rows `h + factor · g`: `factor` is −1 for `h ≥ g` and minus the chord's slope for the chord.
-    fn add_rows(&mut self, wanted: &[(usize, Side)]) {
+    fn add_rows(&mut self, wanted: &[(NeuronId, Side)]) {
         for layer in 0..self.bounds.hidden() {
-            let of_layer: Vec<(usize, Side)> = wanted
-                .iter()
-                .copied()
-                .filter(|&(place, _)| self.neurons[place].id.layer == layer)
-                .collect();
+            let of_layer: Vec<(NeuronId, Side)> =
+                wanted.iter().copied().filter(|(id, _)| id.layer == layer).collect();
             if !of_layer.is_empty() {
                 self.add_rows_of_layer(layer, &of_layer);
             }
         }
     }
 
-    fn add_rows_of_layer(&mut self, layer: usize, wanted: &[(usize, Side)]) {
+    fn add_rows_of_layer(&mut self, layer: usize, wanted: &[(NeuronId, Side)]) {
         let network = self.query.network;
-        let ids: Vec<NeuronId> = wanted.iter().map(|&(place, _)| self.neurons[place].id).collect();
+        let ids: Vec<NeuronId> = wanted.iter().map(|&(id, _)| id).collect();
         let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
         let slopes = network.slopes(&ids, &pixels, &self.stable);
         let spread = (layer > 0).then(|| {
@@ -311,13 +337,15 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             });
             self.spread(rows, layer - 1)
         });
-        for (k, &(place, side)) in wanted.iter().enumerate() {
-            let Interval { lower, upper } = self.neurons[place].interval;
+        for (k, &(id, side)) in wanted.iter().enumerate() {
+            let place = self.place[layer][id.index];
+            let Interval { lower, upper } = self.bounds.layer(layer)[id.index];
             // `g` without the unstable neurons' columns and the moves.
             let constant = self.at_centre.pre_activations(layer)[ids[k].index];
             let slope = upper / (upper - lower);
             let factor = if side == Side::Chord { -slope } else { -1.0 };
-            let mut entries = vec![(Col(place), 1.0)];
+            let mut entries: Vec<(Col, f64)> =
+                place.iter().map(|&place| (Col(place), 1.0)).collect();
             if let Some(spread) = &spread {
                 for (below, coefficients) in spread.iter().enumerate() {
                     let column = coefficients.col_as_slice(k);
@@ -338,14 +366,16 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 Side::Lower => (constant, f64::INFINITY),
                 Side::Chord => (f64::NEG_INFINITY, slope * (constant - lower)),
                 Side::BigM => (f64::NEG_INFINITY, constant - lower),
+                Side::Sign if self.stable.get(layer, id.index) => (f64::NEG_INFINITY, constant),
+                Side::Sign => (constant, f64::INFINITY),
             };
             let row = self.lp.add_row(low, high, &entries);
-            self.rows.push((place, factor));
-            let neuron = &mut self.neurons[place];
-            match side {
-                Side::Lower => neuron.lower = Some(row),
-                Side::Chord => neuron.chord = Some(row),
-                Side::BigM => {}
+            self.rows.push((id, factor));
+            match (side, place) {
+                (Side::Lower, Some(place)) => self.neurons[place].lower = Some(row),
+                (Side::Chord, Some(place)) => self.neurons[place].chord = Some(row),
+                (Side::Sign, _) => _ = self.pinned.insert(id, true),
+                _ => {}
             }
             self.work.rows += 1;
         }
@@ -372,9 +402,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 let z = self
                     .neurons
                     .iter()
-                    .zip(&g)
                     .zip(&solution.cols)
-                    .map(|((n, g), h)| z_value(n, *g, *h));
+                    .map(|(n, h)| z_value(n, g[n.id.layer][n.id.index], *h));
                 let z = z.collect();
                 let claimed_bound = self.costs.constant + solution.objective;
                 return Ok(Some(Relaxed { point, claimed_bound, z }));
@@ -390,53 +419,65 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         self.moves.point(&self.query.set, &solution.cols[self.neurons.len()..])
     }
 
-    /// `g` of every unstable neuron, given the LP's `h` below it.
-    fn pre_activations(&self, point: &[f64], solution: &LpSolution) -> Vec<f64> {
+    /// `g` of every neuron, layer by layer, given the LP's `h` below it.
+    fn pre_activations(&self, point: &[f64], solution: &LpSolution) -> Vec<Vec<f64>> {
         let network = self.query.network;
-        let mut values = Vec::with_capacity(self.neurons.len());
+        let mut values = Vec::with_capacity(self.bounds.hidden());
         let mut input = point.to_vec();
         for (layer, dense) in network.hidden().iter().enumerate() {
             let mut g = vec![0.0; dense.outputs()];
             dense.apply(&input, &mut g);
             let h = g.iter().enumerate().map(|(index, &g)| match self.place[layer][index] {
-                Some(place) => {
-                    values.push(g);
-                    solution.cols[place]
-                }
+                Some(place) => solution.cols[place],
                 None if self.stable.get(layer, index) => g,
                 None => 0.0,
             });
             input = h.collect();
+            values.push(g);
         }
         values
     }
 
     /// The rows that the solution breaks and that are not there yet, worst first, a round's worth.
-    fn violated(&self, g: &[f64], solution: &LpSolution) -> Vec<(usize, Side)> {
-        let mut wrong: Vec<(f64, usize, Side)> = Vec::new();
-        for (place, neuron) in self.neurons.iter().enumerate() {
-            let (g, h) = (g[place], solution.cols[place]);
+    fn violated(&self, g: &[Vec<f64>], solution: &LpSolution) -> Vec<(NeuronId, Side)> {
+        let mut wrong: Vec<(f64, NeuronId, Side)> = self.unsigned(g).collect();
+        for (neuron, &h) in self.neurons.iter().zip(&solution.cols) {
+            let id = neuron.id;
+            let g = g[id.layer][id.index];
             let Interval { lower, upper } = neuron.interval;
             let chord = upper * (g - lower) / (upper - lower);
             if neuron.substituted {
                 continue;
             }
             if neuron.lower.is_none() && g - h > tolerance::VIOLATION {
-                wrong.push((g - h, place, Side::Lower));
+                wrong.push((g - h, id, Side::Lower));
             }
             if neuron.chord.is_none() && h - chord > tolerance::VIOLATION {
-                wrong.push((h - chord, place, Side::Chord));
+                wrong.push((h - chord, id, Side::Chord));
             }
         }
         wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        wrong.into_iter().take(ADDED_ROWS).map(|(_, place, side)| (place, side)).collect()
+        wrong.into_iter().take(ADDED_ROWS).map(|(_, id, side)| (id, side)).collect()
+    }
+
+    /// The pinned neurons with the wrong sign whose row is not there yet.
+    fn unsigned<'s>(
+        &'s self,
+        g: &'s [Vec<f64>],
+    ) -> impl Iterator<Item = (f64, NeuronId, Side)> + 's {
+        let without_row = self.pinned.iter().filter(|(_, has_row)| !**has_row);
+        let violation = |(&id, _): (&NeuronId, _)| {
+            let g = g[id.layer][id.index];
+            (if self.stable.get(id.layer, id.index) { -g } else { g }, id, Side::Sign)
+        };
+        without_row.map(violation).filter(|(violation, ..)| *violation > tolerance::VIOLATION)
     }
 
     fn priced(&self, solution: &LpSolution) -> Vec<usize> {
         let (price, duals) = self.moves.split_duals(&solution.duals);
         let used = self.rows.iter().zip(duals).filter(|(_, dual)| dual.abs() > tolerance::DUAL);
         let weights: Vec<(NeuronId, f64)> =
-            used.map(|(&(place, factor), dual)| (self.neurons[place].id, -dual * factor)).collect();
+            used.map(|(&(id, factor), dual)| (id, -dual * factor)).collect();
         let of_rows = self.pixel_slopes(&[], &weights);
         let slopes: Vec<f64> =
             self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();

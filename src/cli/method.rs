@@ -1,0 +1,66 @@
+//! Which algorithm, and how long it goes on without gain.
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rw_adv::search::{Method, SearchOptions};
+use rw_adv::walk::WayOut;
+
+use super::at_least_one;
+
+/// How to search.
+#[derive(clap::Args)]
+pub struct MethodArgs {
+    /// Algorithm
+    ///
+    /// rw is our own. The others are there to compare with: paper is Algorithms 1 and 2 of Tong, Cai and Serra, sample-mip
+    /// that of Perakis and Tsiourvas, milp HiGHS on the whole problem, apgd that of Croce and Hein (projected gradient where
+    /// there is no L1 budget), frank-wolfe our starts and first-order ascent without any LP.
+    #[arg(long, default_value = "rw", value_name = "METHOD", value_parser = method())]
+    method: Method,
+    /// With --method milp: begin with what rw finds in a tenth of the time
+    #[arg(long)]
+    warm_start: bool,
+    /// How walks leave a region: flip the neurons that hold the optimum back, or overshoot by the paper's epsilon
+    #[arg(long, value_enum, default_value_t = WayOutArg::Flip)]
+    way_out: WayOutArg,
+    /// End a search after so many starts in a row without gain
+    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience, value_parser = at_least_one)]
+    patience: usize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WayOutArg {
+    Flip,
+    Epsilon,
+}
+
+/// One of the methods' names.
+pub fn method() -> impl TypedValueParser<Value = Method> {
+    PossibleValuesParser::new(Method::NAMES).try_map(|name| name.parse::<Method>())
+}
+
+impl MethodArgs {
+    /// The options of a search with this seed.
+    pub fn options(&self, seed: u64) -> Result<SearchOptions> {
+        let Self { method, warm_start, patience, .. } = *self;
+        let method = match method {
+            Method::Milp { .. } => Method::Milp { warm: warm_start },
+            _ if warm_start => bail!("--warm-start: only --method milp can begin with a point"),
+            method => method,
+        };
+        let way_out = match self.way_out {
+            WayOutArg::Flip => WayOut::Flip,
+            WayOutArg::Epsilon => WayOut::Epsilon,
+        };
+        Ok(SearchOptions { seed, patience, method, way_out })
+    }
+
+    /// The name of the way out of regions.
+    pub fn way_out(&self) -> &'static str {
+        match self.way_out {
+            WayOutArg::Flip => "flip",
+            WayOutArg::Epsilon => "epsilon",
+        }
+    }
+}

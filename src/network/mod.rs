@@ -4,6 +4,7 @@
 
 mod forward;
 mod pattern;
+pub mod torch;
 
 use std::fmt;
 

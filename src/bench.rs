@@ -16,7 +16,7 @@ use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
 use rw_adv::network::{ActivationPattern, Dense, Label, Network, Trace};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::query::Query;
-use rw_adv::search::{Method, SearchOptions, frank_wolfe, search};
+use rw_adv::search::{Method, SearchOptions, ascend_from, search};
 use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
@@ -432,7 +432,7 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
             let (mut walks, mut best, mut first) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
             while !budget.is_spent() {
                 let point: Vec<f64> = (0..n).map(|_| rng.random_range(0.0..1.0)).collect();
-                let start = frank_wolfe(&query, query.evaluate(point, &mut trace), &mut trace);
+                let start = ascend_from(&query, query.evaluate(point, &mut trace), &mut trace, &budget);
                 first = f64::max(first, start.margin);
                 let end = walk(&mut lp, start, &mut seen, WayOut::Flip, &budget);
                 if budget.is_spent() {

@@ -318,7 +318,7 @@ impl<'a> Image<'a> {
             let known = known.map(|known| widened(known.witness.point().pixels()));
             let starts = [known.as_deref(), None];
             for start in &starts[usize::from(known.is_none())..] {
-                let judged = subject.climb(target, *start)?;
+                let judged = subject.climb(target, *start, budget)?;
                 let Some(witness) = judged.witness() else { continue };
                 let found = self.drawn_in(&subject, place, witness)?;
                 let nearer = |(_, best): &(usize, Adversary)| found.distance() < best.distance();

@@ -9,7 +9,7 @@ use crate::input::{InputSet, Norm, PictureLayout, Sample};
 use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::query::{Candidate, Query};
-use crate::search::{Found, Method, SearchOptions, SearchStop, ascend, frank_wolfe, search};
+use crate::search::{Found, Method, SearchOptions, SearchStop, ascend, ascend_from, search};
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
 /// Who wins at an image.
@@ -222,12 +222,17 @@ impl<'m> Subject<'m> {
     ///
     /// # Errors
     /// When the judge cannot run the model.
-    pub fn climb(&self, target: Label, start: Option<&[f64]>) -> Result<Judged, JudgeError> {
+    pub fn climb(
+        &self,
+        target: Label,
+        start: Option<&[f64]>,
+        budget: &Budget,
+    ) -> Result<Judged, JudgeError> {
         let query = self.query(target);
         let mut trace = Trace::new(query.network);
         let start = start.map_or_else(|| self.set.centre().to_vec(), |x| self.set.project(x));
         let start = query.evaluate(start, &mut trace);
-        self.judge(target, &frank_wolfe(&query, start, &mut trace).point)
+        self.judge(target, &ascend_from(&query, start, &mut trace, budget).point)
     }
 
     /// How a point fares once it is stored.

@@ -20,7 +20,7 @@ use rw_adv::input::{InputSet, Norm};
 use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
 use rw_adv::network::{ActivationPattern, Dense, Label, LayerRounding, Network, NeuronId, Trace};
 use rw_adv::query::{Candidate, Query};
-use rw_adv::search::{Found, Method, SearchOptions, frank_wolfe, search};
+use rw_adv::search::{Found, Method, SearchOptions, ascend_from, search};
 use rw_adv::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
 use rw_adv::walk::{StopReason, WayOut, walk};
 
@@ -379,7 +379,7 @@ fn walks_end_between_their_start_and_the_optimum() {
         let mut trace = Trace::new(query.network);
         for x in problem.samples(3) {
             let start = start_at(query, &x);
-            let climbed = frank_wolfe(query, start.clone(), &mut trace);
+            let climbed = ascend_from(query, start.clone(), &mut trace, &Budget::unlimited());
             assert!(climbed.margin >= start.margin, "seed {seed}");
             for from in [start, climbed] {
                 for way_out in [WayOut::Flip, WayOut::Epsilon] {

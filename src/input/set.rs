@@ -80,6 +80,11 @@ impl InputSet {
         self.budget
     }
 
+    /// Is it a box and nothing else?
+    pub fn is_box(&self) -> bool {
+        self.budget.is_none()
+    }
+
     /// The same box with another budget.
     pub fn with_budget(&self, budget: f64) -> Self {
         Self { budget: Some(budget), ..self.clone() }

@@ -8,6 +8,7 @@ mod incumbent;
 mod milp;
 mod relaxed;
 mod sample_mip;
+mod signs;
 mod starts;
 
 use std::ops::ControlFlow;
@@ -25,7 +26,8 @@ use crate::query::{Candidate, Query};
 use crate::walk::WayOut;
 use incumbent::Incumbent;
 
-pub use ascent::frank_wolfe;
+use ascent::frank_wolfe;
+use signs::{REACH, sign_ascent};
 
 /// Which algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,7 +143,7 @@ pub struct Found {
 pub fn ascend(query: &Query, budget: &Budget) -> Found {
     let mut trace = Trace::new(query.network);
     let centre = query.evaluate(query.set.centre().to_vec(), &mut trace);
-    let best = frank_wolfe(query, centre, &mut trace);
+    let best = ascend_from(query, centre, &mut trace, budget);
     let time_to_best = budget.elapsed();
     Found {
         best,
@@ -151,6 +153,20 @@ pub fn ascend(query: &Query, budget: &Budget) -> Found {
         work: Work::default(),
         time_to_best,
         stop: SearchStop::Enough,
+    }
+}
+
+/// First-order ascent from a point of the set, the one that suits the set.
+pub fn ascend_from(
+    query: &Query,
+    start: Candidate,
+    trace: &mut Trace,
+    budget: &Budget,
+) -> Candidate {
+    if query.set.is_box() {
+        sign_ascent(query, start, REACH, trace, budget)
+    } else {
+        frank_wolfe(query, start, trace)
     }
 }
 

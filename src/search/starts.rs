@@ -24,13 +24,14 @@ const FIRST_RELAXED: usize = 5;
 /// What a start without any LP costs, in simplex iterations.
 const START_COST: f64 = 50.0;
 
-/// What a relaxation is taken to cost before the first one was solved.
+/// What a relaxation costs where a budget lets few pixels move.
 const RELAXED_COST: f64 = 5000.0;
 
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartKind {
-    /// The set's centre, climbed from and, as the second start, walked from as it is.
+    /// The set's centre, climbed from and, as the second start, walked from as it is; that of a box, a mere corner, only
+    /// climbed from.
     Centre,
     /// A random pattern, biased towards what helps; the point is the best one if that pattern held everywhere.
     Pattern,
@@ -65,8 +66,8 @@ struct Score {
 
 impl Score {
     /// Before anything is known: one gain in two tries.
-    fn of(kind: StartKind) -> Self {
-        let cost = if kind == StartKind::Relaxed { RELAXED_COST } else { START_COST };
+    fn of(kind: StartKind, relaxed_cost: f64) -> Self {
+        let cost = if kind == StartKind::Relaxed { relaxed_cost } else { START_COST };
         Self { cost: 2.0 * cost, gains: 1.0 }
     }
 
@@ -83,7 +84,7 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
         rng: ChaCha8Rng,
     ) -> Self {
         let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Nearby, StartKind::Relaxed];
-        let scores = kinds.map(|kind| (kind, Score::of(kind)));
+        let scores = kinds.map(|kind| (kind, Score::of(kind, relaxed_cost(query))));
         let trace = Trace::new(query.network);
         Self { query, method: options.method, bounds, relaxed: None, rng, trace, made: 0, scores }
     }
@@ -92,7 +93,7 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
     /// walked from directly, which takes longer and ends elsewhere.
     pub fn climbs(&self, kind: StartKind) -> bool {
         match self.method {
-            Method::Rw => kind != StartKind::Relaxed && self.made != 2,
+            Method::Rw => kind != StartKind::Relaxed && (self.made != 2 || self.query.set.is_box()),
             method => method == Method::FrankWolfe,
         }
     }
@@ -141,8 +142,12 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
 
     fn kind(&mut self) -> StartKind {
         match (self.method, self.made) {
-            (Method::Paper, _) | (Method::Rw, FIRST_RELAXED) => StartKind::Relaxed,
-            (_, 0) | (Method::Rw, 1) => StartKind::Centre,
+            (Method::Paper, _) => StartKind::Relaxed,
+            (Method::Rw, FIRST_RELAXED) if relaxed_cost(self.query) <= RELAXED_COST => {
+                StartKind::Relaxed
+            }
+            (_, 0) => StartKind::Centre,
+            (Method::Rw, 1) if !self.query.set.is_box() => StartKind::Centre,
             (method, made) => {
                 let open = if method == Method::Rw && made >= FIRST_RELAXED { 4 } else { 3 };
                 let weight = |(_, score): &(StartKind, Score)| score.gains_per_cost();
@@ -177,6 +182,16 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
             score.cost += START_COST + iterations as f64;
             score.gains += f64::from(u8::from(gained));
         }
+    }
+}
+
+/// What a relaxation is taken to cost before the first one was solved: in a box, where all inputs move and nearly all
+/// neurons are unstable, more the larger the network is.
+fn relaxed_cost(query: &Query) -> f64 {
+    if query.set.is_box() {
+        (query.network.neurons() * query.network.inputs()) as f64 / 10.0
+    } else {
+        RELAXED_COST
     }
 }
 

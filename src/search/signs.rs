@@ -1,0 +1,101 @@
+//! First-order ascent in a box: every coordinate steps the way that its slope points, with momentum and shrinking steps
+//! (APGD, Croce and Hein 2020, for L∞ balls of different widths).
+//!
+//! Frank-Wolfe, which is quick where a budget leaves few coordinates to move, gets stuck at the first ridge of a box
+//! with many: there its line searches follow hundreds of pieces for ever smaller gains.
+
+use crate::budget::Budget;
+use crate::network::{ActivationPattern, Trace};
+use crate::query::{Candidate, Query};
+
+/// The first step of an ascent from anywhere, as a share of the box.
+pub(super) const REACH: f64 = 1.0;
+
+/// Steps of one ascent.
+const STEPS: usize = 100;
+
+/// The share of a step that is new; the rest is momentum.
+const NEW: f64 = 0.75;
+
+/// Steps shrink unless this share of them helped.
+const HELPED: f64 = 0.75;
+
+/// Climbs from `start`; the first step is `reach` times the width of the box.
+pub(super) fn sign_ascent(
+    query: &Query,
+    start: Candidate,
+    reach: f64,
+    trace: &mut Trace,
+    budget: &Budget,
+) -> Candidate {
+    let set = &query.set;
+    let ranges: Vec<(f64, f64)> = (0..set.dimension()).map(|i| set.range(i)).collect();
+    let mut step = reach;
+    let mut gradient = gradient_at(query, &start.point, trace);
+    let (mut here, mut before) = (start.clone(), start.point.clone());
+    let (mut best, mut best_gradient) = (start, gradient.clone());
+    let mut checkpoint = Checkpoint::first();
+    let (mut helped, mut best_then, mut shrunk) = (0, best.margin, true);
+    for k in 1..=STEPS {
+        if budget.is_spent() {
+            break;
+        }
+        // The first step has no momentum.
+        let new = if k == 1 { 1.0 } else { NEW };
+        let moved = ranges.iter().enumerate().map(|(i, &(lower, upper))| {
+            let x = here.point[i];
+            let slope = gradient[i];
+            let aim = if slope == 0.0 { x } else { x + (step * (upper - lower)).copysign(slope) };
+            let aim = aim.clamp(lower, upper);
+            (x + new * (aim - x) + (1.0 - new) * (x - before[i])).clamp(lower, upper)
+        });
+        let moved: Vec<f64> = moved.collect();
+        let next = query.evaluate(moved, trace);
+        let pattern = ActivationPattern::at(trace);
+        gradient = query.network.gradient(&query.objective, &pattern);
+        helped += usize::from(next.margin > here.margin);
+        before = std::mem::replace(&mut here, next).point;
+        if here.margin > best.margin {
+            best = here.clone();
+            best_gradient.clone_from(&gradient);
+        }
+        if k == checkpoint.at {
+            let stalled = (helped as f64) < HELPED * checkpoint.length as f64;
+            let idle = !shrunk && best.margin <= best_then;
+            shrunk = stalled || idle;
+            if shrunk {
+                step /= 2.0;
+                here = best.clone();
+                before.clone_from(&best.point);
+                gradient.clone_from(&best_gradient);
+            }
+            (helped, best_then) = (0, best.margin);
+            checkpoint = checkpoint.next();
+        }
+    }
+    best
+}
+
+fn gradient_at(query: &Query, point: &[f64], trace: &mut Trace) -> Vec<f64> {
+    query.network.forward(point, trace);
+    query.network.gradient(&query.objective, &ActivationPattern::at(trace))
+}
+
+/// When to look back: after 22 % of the steps, then in shorter and shorter intervals down to 6 %.
+#[derive(Clone, Copy)]
+struct Checkpoint {
+    at: usize,
+    length: usize,
+}
+
+impl Checkpoint {
+    fn first() -> Self {
+        let length = STEPS * 22 / 100;
+        Self { at: length, length }
+    }
+
+    fn next(self) -> Self {
+        let length = self.length.saturating_sub(STEPS * 3 / 100).max(STEPS * 6 / 100);
+        Self { at: self.at + length, length }
+    }
+}

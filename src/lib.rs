@@ -21,7 +21,7 @@
 //! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
 //! - [`verify`]: the pipeline for one image and its targets
 //! - [`radius`]: how far an image may be changed, by bisection on the budget
-//! - [`report`]: records, tables, JSON, pictures, files
+//! - [`report`]: records, tables, JSON, pictures, figures, files
 //! - [`tolerance`]: every epsilon, with its reason
 //!
 //! ```

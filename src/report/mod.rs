@@ -1,5 +1,6 @@
 //! What the user gets to see: records, a table, JSON, files.
 
+pub mod figure;
 mod histogram;
 pub mod json;
 mod npy;

@@ -4,7 +4,7 @@
 //! A signed difference is red where a pixel was made brighter, blue where darker, the stronger the larger the change;
 //! grey where nothing changed. A strip shows, side by side and enlarged, original, adversary and signed difference.
 
-use image::codecs::png::PngEncoder;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 
 use crate::input::PictureLayout;
@@ -76,6 +76,20 @@ pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec
     encode(width, height, ExtendedColorType::Rgb8, &canvas)
 }
 
+/// A PNG of a drawing: red, green and blue, row by row.
+///
+/// # Panics
+/// When there are not three bytes per pixel.
+pub fn drawing(width: usize, height: usize, bytes: &[u8]) -> Vec<u8> {
+    assert_eq!(bytes.len(), 3 * width * height, "three bytes per pixel");
+    let mut file = Vec::new();
+    // Filters are for photographs: they make a drawing larger by half, and take ten times as long.
+    let encoder =
+        PngEncoder::new_with_quality(&mut file, CompressionType::default(), FilterType::NoFilter);
+    write(encoder, width, height, ExtendedColorType::Rgb8, bytes);
+    file
+}
+
 fn places(width: usize, height: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..height).flat_map(move |row| (0..width).map(move |column| (row, column)))
 }
@@ -109,12 +123,29 @@ fn change_colour(
 }
 
 fn encode(width: usize, height: usize, colour: ExtendedColorType, bytes: &[u8]) -> Vec<u8> {
-    let side = |length| u32::try_from(length).expect("a picture that fits memory has short sides");
     let mut file = Vec::new();
-    PngEncoder::new(&mut file)
+    write(PngEncoder::new(&mut file), width, height, colour, bytes);
+    file
+}
+
+fn write(
+    encoder: PngEncoder<&mut Vec<u8>>,
+    width: usize,
+    height: usize,
+    colour: ExtendedColorType,
+    bytes: &[u8],
+) {
+    let side = |length| u32::try_from(length).expect("a picture that fits memory has short sides");
+    encoder
         .write_image(bytes, side(width), side(height), colour)
         .expect("memory takes a picture of the right length");
-    file
+}
+
+/// Width, height and pixels of a PNG.
+#[cfg(test)]
+pub fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
+    let shown = image::load_from_memory(file).expect("a PNG").to_rgb8();
+    (shown.width(), shown.height(), shown.into_raw())
 }
 
 #[cfg(test)]

@@ -64,6 +64,12 @@ impl Scale {
         Self { low, high, log: false }
     }
 
+    /// The same scale, but from zero when that costs little and all is positive.
+    pub fn with_zero(self, lowest: f64) -> Self {
+        let near = !self.log && lowest >= 0.0 && lowest <= 0.3 * self.high;
+        if near { Self { low: 0.0, ..self } } else { self }
+    }
+
     pub fn low(&self) -> f64 {
         self.low
     }

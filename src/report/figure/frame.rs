@@ -66,9 +66,17 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Axes for one scale, equally long, and all words, but no samples in the legend.
+    /// Axes for these scales and all words, but no samples in the legend.
+    pub fn new(words: &Words, x: Scale, y: Scale) -> Self {
+        Self::sized(words, x, y, false)
+    }
+
+    /// The same for one scale, both axes equally long.
     pub fn square(words: &Words, scale: Scale) -> Self {
-        let (x, y) = (scale, scale);
+        Self::sized(words, scale, scale, true)
+    }
+
+    fn sized(words: &Words, x: Scale, y: Scale, square: bool) -> Self {
         let names = words.legend.rows();
         let beside = LEGEND_GAP + words.legend.sample + SAMPLE_GAP;
         let legend_width = names
@@ -88,11 +96,16 @@ impl Frame {
         };
         let across = |label: &str| text_width(label, NUMBER_SIZE) + NUMBER_GAP;
         let tallest = HEIGHT - above - below;
-        let side = tallest.min(WIDTH - before(&x.ticks(tallest, across)) - after);
-        let (width, height) = (side, side);
-        // The same numbers on both axes: those that fit side by side.
-        let ticks = x.ticks(side, across);
-        let (x_ticks, y_ticks) = (ticks.clone(), ticks);
+        let (width, height, x_ticks, y_ticks) = if square {
+            let side = tallest.min(WIDTH - before(&x.ticks(tallest, across)) - after);
+            // The same numbers on both axes: those that fit side by side.
+            let ticks = x.ticks(side, across);
+            (side, side, ticks.clone(), ticks)
+        } else {
+            let y_ticks = y.ticks(tallest, |_| NUMBER_SIZE + 2.0 * NUMBER_GAP);
+            let width = WIDTH - before(&y_ticks) - after;
+            (width, tallest, x.ticks(width, across), y_ticks)
+        };
         // In the middle of the sheet, together with numbers and legend.
         let spare = (WIDTH - before(&y_ticks) - width - after).max(0.0) / 2.0;
         let corner = (spare + before(&y_ticks), above);

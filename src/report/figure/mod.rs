@@ -5,6 +5,7 @@
 
 mod axis;
 mod canvas;
+mod curves;
 mod font;
 mod frame;
 mod marker;
@@ -15,6 +16,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use curves::Curves;
 pub use scatter::Scatter;
 
 use super::ReportError;

@@ -19,6 +19,17 @@ fn scatter(log: bool, groups: Vec<Series>) -> Scatter {
     }
 }
 
+fn curves(log_x: bool, curves: Vec<Series>) -> Curves {
+    Curves {
+        title: "Within 0.1 % of the best".to_owned(),
+        subtitle: String::new(),
+        x_label: "time (s)".to_owned(),
+        y_label: "instances".to_owned(),
+        log_x,
+        curves,
+    }
+}
+
 /// Everything that is written, and all of it inside the sheet.
 fn texts(drawing: &Drawing) -> Vec<String> {
     let written = drawing.marks.iter().filter_map(|mark| match mark {
@@ -111,6 +122,17 @@ fn every_scatter_comes_out() {
 }
 
 #[test]
+fn every_set_of_curves_comes_out() {
+    for (what, points) in odd_points() {
+        for log in [false, true] {
+            let figure = curves(log, vec![series("a", &points), series("", &points)]);
+            check(&figure.drawing(), &format!("{what}, log: {log}"));
+        }
+    }
+    check(&Curves::default().drawing(), "nothing at all");
+}
+
+#[test]
 fn both_files_are_written_beside_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     // What follows a dot is part of the name.
@@ -132,7 +154,7 @@ fn both_files_are_written_beside_each_other() {
 fn a_file_that_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let stem = folder.path().join("missing").join("a");
-    let error = Scatter::default().write(&stem).expect_err("no such folder").to_string();
+    let error = Curves::default().write(&stem).expect_err("no such folder").to_string();
     assert!(error.contains("a.svg: cannot write"), "{error}");
 }
 
@@ -160,6 +182,42 @@ fn a_logarithmic_scatter_with_a_zero_is_linear() {
     let (log, linear) = (scatter(true, groups.clone()).drawing(), scatter(false, groups).drawing());
     assert_eq!(texts(&log), texts(&linear));
     assert_eq!(discs(&log), discs(&linear));
+}
+
+#[test]
+fn a_curve_goes_up_where_its_value_does() {
+    // At time zero the first value is there already; the order of the points does not matter.
+    let points = [(10.0, 3.0), (0.0, 1.0), (1.0, 2.0), (100.0, 3.0)];
+    let drawing = curves(true, vec![series("a", &points)]).drawing();
+    let line = drawing.marks.iter().find_map(|mark| match mark {
+        Mark::Line { points, colour, .. } if *colour == marker::colour(0) => Some(points),
+        _ => None,
+    });
+    let corners = line.expect("a curve");
+    assert_eq!(corners.len(), 7);
+    for pair in corners.windows(2) {
+        assert!(pair[0].0 == pair[1].0 || pair[0].1 == pair[1].1, "{pair:?}");
+        assert!(pair[1].0 >= pair[0].0 && pair[1].1 <= pair[0].1, "{pair:?}");
+    }
+    // A decade between each.
+    assert!((corners[4].0 - corners[2].0 - (corners[6].0 - corners[4].0)).abs() < 1e-9);
+    assert!(corners[0].0 < corners[2].0);
+}
+
+#[test]
+fn the_legend_lists_curves_as_they_end() {
+    let figure = curves(
+        false,
+        vec![
+            series("lowest", &[(0.0, 9.0), (1.0, 1.0)]),
+            series("never there", &[]),
+            series("highest", &[(0.0, 0.0), (0.5, 8.0)]),
+            series("middle", &[(0.0, 4.0)]),
+        ],
+    );
+    let written = texts(&figure.drawing());
+    let listed: Vec<&str> = written[written.len() - 4..].iter().map(String::as_str).collect();
+    assert_eq!(listed, ["highest", "middle", "lowest", "never there"]);
 }
 
 #[test]

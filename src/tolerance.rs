@@ -19,3 +19,7 @@ pub const GAIN: f64 = 1e-6;
 
 /// How far an LP's point may be outside the set before it is put back: HiGHS keeps bounds to 1e-7.
 pub const INSIDE: f64 = 1e-9;
+
+/// How far a point may break a linear constraint on the input, in units of the constraint's largest weight: HiGHS keeps
+/// rows, and the columns in them, to 1e-7. Bounds are proven for all points that keep this.
+pub const CONSTRAINT: f64 = 2e-7;

@@ -11,13 +11,18 @@
 //! | an IDX file, plain or gzipped | the IDX reader |
 //! | a PNG, a directory of PNGs or a pattern such as `digits/*.png` | the `image` crate |
 //! | an `.npy` array, plain or gzipped | the npy reader |
+//!
+//! And where inputs may lie: the [`InputSet`] around a sample, or the [`Domain`] that a text file describes.
 
 mod array;
+mod constraint;
 mod dataset;
+mod domain;
 mod error;
 mod file;
 mod idx;
 mod labels;
+mod linear;
 mod listing;
 mod mnist_dir;
 mod norm;
@@ -30,8 +35,11 @@ mod set;
 mod source;
 mod targets;
 
+pub use constraint::Constraint;
 pub use dataset::Dataset;
+pub use domain::{Domain, DomainError};
 pub use error::SampleError;
+pub use linear::{Linear, LinearError, Relation};
 pub use norm::Norm;
 pub use picture::{Colour, PictureLayout};
 pub use sample::Sample;

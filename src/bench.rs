@@ -432,7 +432,8 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
             let (mut walks, mut best, mut first) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
             while !budget.is_spent() {
                 let point: Vec<f64> = (0..n).map(|_| rng.random_range(0.0..1.0)).collect();
-                let start = ascend_from(&query, query.evaluate(point, &mut trace), &mut trace, &budget);
+                let start =
+                    ascend_from(&query, query.evaluate(point, &mut trace), &mut trace, &budget);
                 first = f64::max(first, start.margin);
                 let end = walk(&mut lp, start, &mut seen, WayOut::Flip, &budget);
                 if budget.is_spent() {

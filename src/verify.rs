@@ -98,6 +98,18 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// Why a search ended that was told `enough` to stop.
+    pub(crate) fn of(search: SearchStop, enough: Self) -> Self {
+        match search {
+            SearchStop::Patience => Self::NoGain,
+            SearchStop::Time => Self::Time,
+            SearchStop::Cancelled => Self::Interrupted,
+            SearchStop::Enough => enough,
+            SearchStop::Claimed => Self::Claimed,
+            SearchStop::Trouble => Self::Trouble,
+        }
+    }
+
     /// The name in records.
     pub fn name(self) -> &'static str {
         match self {
@@ -291,7 +303,7 @@ impl<'m> Subject<'m> {
         let found = search(query, &|| linear.neurons(), options, budget, |better| {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let stop = stop(found.stop, Stop::Optimal);
+        let stop = Stop::of(found.stop, Stop::Optimal);
         (found.or(ascended), bounds, stop)
     }
 
@@ -321,7 +333,7 @@ impl<'m> Subject<'m> {
         let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let stop = stop(found.stop, Stop::First);
+        let stop = Stop::of(found.stop, Stop::First);
         (found.or(ascended), vec![bound], stop)
     }
 
@@ -335,17 +347,6 @@ impl<'m> Subject<'m> {
 
 /// Below this gap a margin counts as optimal.
 pub const OPTIMAL_GAP: f64 = 1e-6;
-
-fn stop(search: SearchStop, enough: Stop) -> Stop {
-    match search {
-        SearchStop::Patience => Stop::NoGain,
-        SearchStop::Time => Stop::Time,
-        SearchStop::Cancelled => Stop::Interrupted,
-        SearchStop::Enough => enough,
-        SearchStop::Claimed => Stop::Claimed,
-        SearchStop::Trouble => Stop::Trouble,
-    }
-}
 
 /// A seed of its own for every image and target, whoever searches them and in whatever order (SplitMix64).
 fn item_seed(seed: u64, image: usize, target: Label) -> u64 {

@@ -5,26 +5,45 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::budget::Budget;
-use crate::input::InputSet;
+use crate::encode::{Vertices, interior_point};
+use crate::input::{Constraint, Domain, InputSet};
 use crate::network::random::{network, point};
 use crate::network::{Dense, LayerRounding, Network, Trace};
 use crate::query::Query;
-use crate::search::frank_wolfe;
+use crate::search::ascend_from;
 
-/// The set of a random case: an L1 ball cut by the box, an L∞ ball, a box, or an L1 ball alone.
+/// The set of a random case: an L1 ball cut by the box, an L∞ ball, a box, a box with constraints, or an L1 ball alone.
 fn set(kind: u8, inputs: usize, delta: f64, seed: u64) -> InputSet {
     let centre: Vec<f64> = point(inputs, seed ^ 1).iter().map(|v| v.abs()).collect();
     match kind {
         0 | 1 => InputSet::l1_ball(&centre, delta),
         2 => InputSet::linf_ball(&centre, delta.min(0.5)),
         3 => InputSet::new_box(&vec![0.0; inputs], &vec![1.0; inputs]),
+        4 => constrained(&centre, seed),
         _ => InputSet::whole_l1_ball(&centre, delta),
     }
+}
+
+/// The unit box cut by up to three constraints, half-spaces, strips and equations, that a point of it keeps.
+fn constrained(inside: &[f64], seed: u64) -> InputSet {
+    let constraint = |k: u64| {
+        let weights = point(inside.len(), seed ^ (100 + k));
+        let terms: Vec<(usize, f64)> = weights.into_iter().enumerate().collect();
+        let at: f64 = terms.iter().map(|&(i, w)| w * inside[i]).sum();
+        let (lower, upper) =
+            [(f64::NEG_INFINITY, 0.1), (-0.1, 0.2), (0.0, 0.0)][(seed ^ k) as usize % 3];
+        Constraint::new(&terms, at + lower, at + upper)
+    };
+    let constraints = (0..1 + seed % 3).map(constraint).collect();
+    let domain = Domain { constraints, ..Domain::new_box(inside.len(), 0.0, 1.0) };
+    let centre = interior_point(&domain, &Budget::unlimited()).expect("there is a point inside");
+    InputSet::of_domain(&domain, centre)
 }
 
 /// The largest value of a few dozen points: random ones, vertices, and where first-order ascent from them ends.
 fn best_of_many(query: &Query, seed: u64, mut visit: impl FnMut(&Trace)) -> f64 {
     let mut trace = Trace::new(query.network);
+    let mut vertices = Vertices::new(&query.set, Budget::unlimited());
     let n = query.network.inputs();
     let mut best = f64::NEG_INFINITY;
     for k in 0..30 {
@@ -32,13 +51,13 @@ fn best_of_many(query: &Query, seed: u64, mut visit: impl FnMut(&Trace)) -> f64 
         let x = if k % 2 == 0 {
             query.set.project(&anywhere)
         } else {
-            query.set.maximise(&anywhere).point
+            vertices.maximise(&anywhere).expect("solved").point
         };
         let start = query.evaluate(x, &mut trace);
         visit(&trace);
         best = best.max(start.margin);
         if k < 6 {
-            best = best.max(frank_wolfe(query, start, &mut trace).margin);
+            best = best.max(ascend_from(query, start, &mut trace, &Budget::unlimited()).margin);
         }
     }
     best
@@ -92,7 +111,7 @@ proptest! {
     #[test]
     fn no_point_leaves_the_intervals_or_exceeds_a_certificate(
         widths in prop::collection::vec(1usize..14, 3..6),
-        kind in 0u8..5,
+        kind in 0u8..6,
         delta in 0.05f64..4.0,
         seed in any::<u64>(),
     ) {

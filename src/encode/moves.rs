@@ -1,5 +1,5 @@
-//! The pixels' moves, some of which are columns of an LP, and the budget they share: its row, where the set has one, is
-//! the LP's first.
+//! The pixels' moves, some of which are columns of an LP, and what they share: the rows of the set's budget and
+//! constraints, where it has any, are the LP's first.
 
 use crate::input::{InputSet, Move};
 use crate::lp::{LpModel, Row};
@@ -10,27 +10,55 @@ pub(super) struct Moves {
     all: Vec<Move>,
     joined: Vec<usize>,
     has_joined: Vec<bool>,
-    budget: Option<f64>,
+    /// The sides of the set's own rows.
+    sides: Vec<(f64, f64)>,
+    /// Whether the first of them is the budget's, in which every move has the entry 1.
+    budget: bool,
+    /// The entries of each pixel in the rows of the constraints.
+    entries: Vec<Vec<(Row, f64)>>,
+}
+
+/// What the set's own rows charge for moves.
+pub(super) struct Prices<'m, 'd> {
+    moves: &'m Moves,
+    duals: &'d [f64],
+}
+
+impl Prices<'_, '_> {
+    /// What a unit of a move costs.
+    pub fn of(&self, m: Move) -> f64 {
+        self.moves.set_entries(m).map(|(Row(row), entry)| self.duals[row] * entry).sum()
+    }
 }
 
 impl Moves {
     pub fn new(set: &InputSet) -> Self {
         let all = set.moves();
         let (joined, has_joined) = (Vec::new(), vec![false; all.len()]);
-        Self { all, joined, has_joined, budget: set.budget() }
+        let budget = set.budget().map(|budget| (f64::NEG_INFINITY, budget));
+        let mut sides: Vec<(f64, f64)> = budget.into_iter().collect();
+        let mut entries = vec![Vec::new(); set.dimension()];
+        for constraint in set.constraints() {
+            for &(pixel, weight) in constraint.terms() {
+                entries[pixel].push((Row(sides.len()), weight));
+            }
+            let at_centre = constraint.activity(set.centre());
+            sides.push((constraint.lower() - at_centre, constraint.upper() - at_centre));
+        }
+        Self { all, joined, has_joined, sides, budget: budget.is_some(), entries }
     }
 
-    /// Begins an LP without rows: no move is a column yet, the budget's row is there.
+    /// Begins an LP without rows: no move is a column yet, the set's own rows are there.
     pub fn begin(&mut self, lp: &mut LpModel) {
         self.joined.clear();
         self.has_joined.fill(false);
-        if let Some(budget) = self.budget {
-            lp.add_row(f64::NEG_INFINITY, budget, &[]);
+        for &(lower, upper) in &self.sides {
+            lp.add_row(lower, upper, &[]);
         }
     }
 
     /// Makes a move the LP's next column. `gradient` is that of the objective; `slopes` are those of the rows behind the
-    /// budget's with respect to the move's pixel.
+    /// set's own with respect to the move's pixel.
     pub fn join(
         &mut self,
         lp: &mut LpModel,
@@ -38,19 +66,32 @@ impl Moves {
         gradient: &[f64],
         slopes: impl Iterator<Item = f64>,
     ) {
-        let Move { pixel, sign, cap } = self.all[k];
-        let of_budget = self.budget.map(|_| 1.0);
-        let signed = slopes.map(|slope| sign * slope);
-        let entries = of_budget.into_iter().chain(signed).enumerate();
-        let entries: Vec<(Row, f64)> = entries.map(|(row, value)| (Row(row), value)).collect();
+        let m @ Move { pixel, sign, cap } = self.all[k];
+        let behind = slopes.enumerate().map(|(r, slope)| (Row(self.sides.len() + r), sign * slope));
+        let entries: Vec<(Row, f64)> = self.set_entries(m).chain(behind).collect();
         lp.add_col(sign * gradient[pixel], 0.0, cap, &entries);
         self.joined.push(k);
         self.has_joined[k] = true;
     }
 
-    /// The price of the budget (0 where there is none), and the duals of the rows behind it.
-    pub fn split_duals<'d>(&self, duals: &'d [f64]) -> (f64, &'d [f64]) {
-        if self.budget.is_some() { (duals[0], &duals[1..]) } else { (0.0, duals) }
+    /// Makes every move a column of an LP that has no other rows than the set's own.
+    pub fn join_all(&mut self, lp: &mut LpModel, gradient: &[f64]) {
+        for k in 0..self.all.len() {
+            self.join(lp, k, gradient, std::iter::empty());
+        }
+    }
+
+    /// The entries of a move in the set's own rows.
+    fn set_entries(&self, m: Move) -> impl Iterator<Item = (Row, f64)> + '_ {
+        let of_budget = self.budget.then_some((Row(0), 1.0));
+        let of_constraints = self.entries[m.pixel].iter().map(move |&(row, v)| (row, m.sign * v));
+        of_budget.into_iter().chain(of_constraints)
+    }
+
+    /// The prices of the set's own rows, and the duals of the rows behind them.
+    pub fn split_duals<'m, 'd>(&'m self, duals: &'d [f64]) -> (Prices<'m, 'd>, &'d [f64]) {
+        let (duals, behind) = duals.split_at(self.sides.len());
+        (Prices { moves: self, duals }, behind)
     }
 
     /// The moves that are columns, in column order.

@@ -48,15 +48,10 @@ pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<
     let mut at_centre = Trace::new(network);
     network.forward_held(query.set.centre(), pattern, &mut at_centre);
     let gradient = network.gradient(&query.objective, pattern);
-    let moves = query.set.moves();
     let mut lp = LpModel::new();
-    for Move { pixel, sign, cap } in &moves {
-        lp.add_col(sign * gradient[*pixel], 0.0, *cap, &[]);
-    }
-    if let Some(budget) = query.set.budget() {
-        let all: Vec<(Col, f64)> = (0..moves.len()).map(|c| (Col(c), 1.0)).collect();
-        lp.add_row(f64::NEG_INFINITY, budget, &all);
-    }
+    let mut moves = Moves::new(&query.set);
+    moves.begin(&mut lp);
+    moves.join_all(&mut lp, &gradient);
     let pixels: Vec<usize> = (0..network.inputs()).collect();
     let of_layer = |layer: usize| {
         (0..network.layers()[layer].outputs()).map(move |index| NeuronId { layer, index })
@@ -64,9 +59,8 @@ pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<
     let neurons: Vec<NeuronId> = (0..network.hidden().len()).flat_map(of_layer).collect();
     let slopes = network.slopes(&neurons, &pixels, pattern);
     for (k, neuron) in neurons.iter().enumerate() {
-        let entries =
-            moves.iter().enumerate().map(|(c, m)| (Col(c), m.sign * slopes[(m.pixel, k)]));
-        let entries: Vec<(Col, f64)> = entries.collect();
+        let signed = moves.joined().map(|m| m.sign * slopes[(m.pixel, k)]);
+        let entries: Vec<(Col, f64)> = signed.enumerate().map(|(c, v)| (Col(c), v)).collect();
         let constant = at_centre.pre_activations(neuron.layer)[neuron.index];
         let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
         lp.add_row(lower, upper, &entries);
@@ -86,7 +80,7 @@ pub struct RegionLp<'q, 'n> {
     query: &'q Query<'n>,
     lp: LpModel,
     moves: Moves,
-    /// The neurons that are rows, in row order, behind the budget's row.
+    /// The neurons that are rows, in row order, behind the set's own.
     neurons: Vec<NeuronId>,
     is_row: HashSet<NeuronId>,
     /// Pre-activations at the set's centre with the pattern held: the rows' constants.
@@ -160,7 +154,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         Err(RegionError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
     }
 
-    /// An LP with the most promising moves, those that `start` makes, and the budget's row.
+    /// An LP with the most promising moves, those that `start` makes, and the set's own rows.
     fn begin(&mut self, start: &[f64], gradient: &[f64]) {
         self.lp.clear();
         self.moves.begin(&mut self.lp);
@@ -264,8 +258,8 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         let weights: Vec<(NeuronId, f64)> =
             self.multipliers(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
         let slopes = self.query.network.gradient_with(&self.query.objective, &weights, pattern);
-        let (price, _) = self.moves.split_duals(&solution.duals);
-        let gain = |m: Move| m.sign * slopes[m.pixel] - price;
+        let (prices, _) = self.moves.split_duals(&solution.duals);
+        let gain = |m: Move| m.sign * slopes[m.pixel] - prices.of(m);
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }
 }

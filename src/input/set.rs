@@ -1,18 +1,24 @@
-//! Where inputs may lie: a box around a centre, and a budget for all moves together.
+//! Where inputs may lie: a box around a centre, and a budget for all moves together or linear constraints.
 //!
 //! The set is `{c + p − q : 0 ≤ p ≤ up, 0 ≤ q ≤ down, Σ(p + q) ≤ budget}`. An L1 ball cut by the pixel box has this
 //! form, an L∞ ball and a box have it without a budget, and so has every part that branching on the
-//! budget makes of them. All later work knows the set only through the functions here.
+//! budget makes of them. A box may be cut by [constraints](Constraint) instead. All later work knows the set only
+//! through the functions here.
 
 use std::cmp::Ordering;
 
-/// A box with an optional budget. Closed: the strict `< Δ` of the problem is settled when a point is stored.
+use super::constraint::Constraint;
+use super::domain::Domain;
+use crate::tolerance;
+
+/// A box with an optional budget or constraints. Closed: the strict `< Δ` of the problem is settled when a point is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputSet {
     centre: Vec<f64>,
     up: Vec<f64>,
     down: Vec<f64>,
     budget: Option<f64>,
+    constraints: Vec<Constraint>,
 }
 
 /// How far one pixel may move in one direction.
@@ -44,14 +50,20 @@ impl InputSet {
     /// `‖x − x̂‖₁ ≤ delta` without the pixel box: what tools assume that concretise by the dual norm.
     pub fn whole_l1_ball(centre: &[f64], delta: f64) -> Self {
         let anywhere = vec![delta; centre.len()];
-        Self { centre: centre.to_vec(), up: anywhere.clone(), down: anywhere, budget: Some(delta) }
+        Self {
+            centre: centre.to_vec(),
+            up: anywhere.clone(),
+            down: anywhere,
+            budget: Some(delta),
+            constraints: Vec::new(),
+        }
     }
 
     /// `‖x − x̂‖∞ ≤ delta` and `0 ≤ x ≤ 1`.
     pub fn linf_ball(centre: &[f64], delta: f64) -> Self {
         let up = centre.iter().map(|x| (1.0 - x).min(delta)).collect();
         let down = centre.iter().map(|x| x.min(delta)).collect();
-        Self { centre: centre.to_vec(), up, down, budget: None }
+        Self { centre: centre.to_vec(), up, down, budget: None, constraints: Vec::new() }
     }
 
     /// `lower ≤ x ≤ upper`.
@@ -62,7 +74,20 @@ impl InputSet {
         assert_eq!(lower.len(), upper.len(), "one upper bound for each lower bound");
         let up: Vec<f64> = lower.iter().zip(upper).map(|(l, u)| u - l).collect();
         assert!(up.iter().all(|&width| width >= 0.0), "lower bounds are below upper bounds");
-        Self { centre: lower.to_vec(), up, down: vec![0.0; lower.len()], budget: None }
+        let down = vec![0.0; lower.len()];
+        Self { centre: lower.to_vec(), up, down, budget: None, constraints: Vec::new() }
+    }
+
+    /// All of a domain, told from a point within its bounds. Where there is to be a search the point has to keep the
+    /// constraints too, the deeper inside, the better ([`interior_point`](crate::encode::interior_point) finds one).
+    ///
+    /// # Panics
+    /// When `centre` is not within the bounds.
+    pub fn of_domain(domain: &Domain, centre: Vec<f64>) -> Self {
+        let up: Vec<f64> = domain.upper.iter().zip(&centre).map(|(u, c)| u - c).collect();
+        let down: Vec<f64> = centre.iter().zip(&domain.lower).map(|(c, l)| c - l).collect();
+        assert!(up.iter().chain(&down).all(|&cap| cap >= 0.0), "the centre is within the bounds");
+        Self { centre, up, down, budget: None, constraints: domain.constraints.clone() }
     }
 
     /// Number of pixels.
@@ -82,7 +107,7 @@ impl InputSet {
 
     /// Is it a box and nothing else?
     pub fn is_box(&self) -> bool {
-        self.budget.is_none()
+        self.budget.is_none() && self.constraints.is_empty()
     }
 
     /// The same box with another budget.
@@ -93,6 +118,11 @@ impl InputSet {
     /// Between which values pixel `i` stays, the budget aside.
     pub fn range(&self, i: usize) -> (f64, f64) {
         (self.centre[i] - self.down[i], self.centre[i] + self.up[i])
+    }
+
+    /// What else has to hold between inputs.
+    pub fn constraints(&self) -> &[Constraint] {
+        &self.constraints
     }
 
     /// Every direction in which a pixel can move at all.
@@ -109,12 +139,14 @@ impl InputSet {
         if w > 0.0 { self.up[i] } else { self.down[i] }
     }
 
-    /// The largest value of `w · x`: a continuous knapsack, the steepest pixels first.
+    /// The largest value of `w · x` over box and budget, whatever the constraints: a continuous knapsack, the steepest
+    /// pixels first.
     pub fn support(&self, w: &[f64]) -> f64 {
         self.spend(w, |_, _| ())
     }
 
-    /// A point where `w · x` is largest.
+    /// A point where `w · x` is largest over box and budget. It need not keep the constraints: that takes an LP,
+    /// [`Vertices`](crate::encode::Vertices).
     pub fn maximise(&self, w: &[f64]) -> Vertex {
         let mut point = self.centre.clone();
         let value = self.spend(w, |i, amount| {
@@ -175,7 +207,8 @@ impl InputSet {
         x.iter().zip(&self.centre).map(|(x, c)| (x - c).abs()).sum()
     }
 
-    /// Is `x` in the set, up to `tolerance` per pixel and in the budget?
+    /// Is `x` in the set, up to `tolerance` per pixel and in the budget, and up to [`tolerance::CONSTRAINT`] in the
+    /// constraints?
     pub fn contains(&self, x: &[f64], tolerance: f64) -> bool {
         let inside = |(i, x): (usize, &f64)| {
             let d = x - self.centre[i];
@@ -183,13 +216,39 @@ impl InputSet {
         };
         x.iter().enumerate().all(inside)
             && self.budget.is_none_or(|budget| self.cost(x) <= budget + tolerance)
+            && self.constraints.iter().all(|c| c.violation(x) <= tolerance::CONSTRAINT)
     }
 
-    /// The point of the set nearest to `y` (Euclidean).
+    /// The point of the set nearest to `y` (Euclidean). With constraints only a point not far away: the nearest one of the box, pulled
+    /// straight towards the centre until the constraints hold.
+    pub fn project(&self, y: &[f64]) -> Vec<f64> {
+        let mut point = self.nearest_in_box(y);
+        // Violations shrink linearly on the way, from `beyond` at the point to minus the room at the centre.
+        let share = |constraint: &Constraint| {
+            let (here, centre) = (constraint.activity(&point), constraint.activity(&self.centre));
+            let (beyond, room) = if here > constraint.upper() {
+                (here - constraint.upper(), constraint.upper() - centre)
+            } else {
+                (constraint.lower() - here, centre - constraint.lower())
+            };
+            // Half the tolerance, so that rounding does not use it up.
+            let allowed = 0.5 * tolerance::CONSTRAINT;
+            if beyond <= allowed { 0.0 } else { (beyond - allowed) / (beyond + room.max(0.0)) }
+        };
+        let share = self.constraints.iter().map(share).fold(0.0, f64::max);
+        if share > 0.0 {
+            for (x, c) in point.iter_mut().zip(&self.centre) {
+                *x += share * (c - *x);
+            }
+        }
+        point
+    }
+
+    /// The point of box and budget nearest to `y`.
     ///
     /// With a multiplier `λ` for the budget the answer is `d_i = clip(soft(y_i − c_i, λ))`, and what it costs falls
     /// piecewise linearly in `λ`; its breakpoints are `|d_i|` and `|d_i| − cap_i`, so `λ` is found exactly.
-    pub fn project(&self, y: &[f64]) -> Vec<f64> {
+    fn nearest_in_box(&self, y: &[f64]) -> Vec<f64> {
         let wish: Vec<f64> = y.iter().zip(&self.centre).map(|(y, c)| y - c).collect();
         let cap = |i: usize| self.cap(i, wish[i]);
         let cost_at = |lambda: f64| -> f64 {
@@ -274,6 +333,19 @@ mod tests {
         assert_eq!(set.project(&[1.0, 1.0]), [0.5, 0.5]);
         assert_eq!(set.project(&[2.0, -3.0]), [1.0, 0.0]);
         assert_eq!(set.project(&[0.25, 0.25]), [0.25, 0.25]);
+    }
+
+    #[test]
+    fn what_breaks_a_constraint_is_pulled_towards_the_centre() {
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 1.0);
+        let domain = Domain { constraints: vec![sum], ..Domain::new_box(2, 0.0, 1.0) };
+        let set = InputSet::of_domain(&domain, vec![0.25, 0.25]);
+        assert_eq!(set.project(&[0.5, 0.25]), [0.5, 0.25]);
+        assert_eq!(set.project(&[0.5, -2.0]), [0.5, 0.0]);
+        // The sum is 2 at the corner and 0.5 at the centre.
+        let pulled = set.project(&[3.0, 3.0]);
+        assert!(pulled.iter().all(|x| (x - 0.5).abs() < 1e-6), "{pulled:?}");
+        assert!(set.contains(&pulled, 0.0) && !set.contains(&[0.6, 0.5], 1e-9));
     }
 
     proptest! {

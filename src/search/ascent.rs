@@ -3,6 +3,7 @@
 //! A margin of a ReLU network is nearly convex along most segments, so the full step is usually the best one; where it
 //! is not, the first maximum along the segment is found exactly, piece by linear piece.
 
+use crate::encode::Vertices;
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::{Candidate, Query};
 use crate::tolerance;
@@ -12,14 +13,25 @@ const MOST_STEPS: usize = 100;
 /// Linear pieces followed at most in one line search.
 const MOST_PIECES: usize = 200;
 
-/// Climbs from `start` until no vertex is better to first order.
-pub fn frank_wolfe(query: &Query, start: Candidate, trace: &mut Trace) -> Candidate {
+/// Climbs from `start` until no vertex is better to first order, or the vertices' time is up.
+pub fn frank_wolfe(
+    query: &Query,
+    start: Candidate,
+    vertices: &mut Vertices,
+    trace: &mut Trace,
+) -> Candidate {
     let mut best = start;
     for _ in 0..MOST_STEPS {
         query.network.forward(&best.point, trace);
         let pattern = ActivationPattern::at(trace);
         let gradient = query.network.gradient(&query.objective, &pattern);
-        let vertex = query.set.maximise(&gradient);
+        let vertex = match vertices.maximise(&gradient) {
+            Ok(vertex) => vertex,
+            Err(error) => {
+                log::debug!("ascent: {error}");
+                break;
+            }
+        };
         let here: f64 = gradient.iter().zip(&best.point).map(|(w, x)| w * x).sum();
         if vertex.value <= here + tolerance::GAIN {
             break;

@@ -9,7 +9,7 @@ use super::signs::{REACH, sign_ascent};
 use super::starts::{StartKind, Starts};
 use super::{Ended, Method, SearchOptions, frank_wolfe};
 use crate::bounds::NeuronBounds;
-use crate::encode::RegionLp;
+use crate::encode::{RegionLp, Vertices};
 use crate::network::{ActivationPattern, Trace};
 use crate::query::{Candidate, Query};
 use crate::walk::{WayOut, walk};
@@ -30,6 +30,7 @@ pub(super) fn climb<'q>(
 ) -> Ended {
     let mut trace = Trace::new(query.network);
     let mut region = RegionLp::new(query);
+    let mut vertices = Vertices::new(&query.set, *incumbent.budget);
     let mut seen: HashSet<ActivationPattern> = HashSet::new();
     let mut starts = Starts::new(query, bounds, options, rng);
     let mut promise = Promise::new(query);
@@ -38,8 +39,8 @@ pub(super) fn climb<'q>(
         if let Some(stop) = incumbent.stop() {
             break stop;
         }
-        let spent = (region.work() + starts.work()).iterations;
-        let (kind, point) = match starts.next(&incumbent.best, incumbent.budget) {
+        let spent = (region.work() + vertices.work() + starts.work()).iterations;
+        let (kind, point) = match starts.next(&incumbent.best, &mut vertices, incumbent.budget) {
             Ok(start) => start,
             Err(error) => {
                 log::debug!("start: {error}");
@@ -56,7 +57,7 @@ pub(super) fn climb<'q>(
                 let reach = if kind == StartKind::Nearby { REACH_NEARBY } else { REACH };
                 sign_ascent(query, start.clone(), reach, &mut trace, incumbent.budget)
             } else {
-                frank_wolfe(query, start.clone(), &mut trace)
+                frank_wolfe(query, start.clone(), &mut vertices, &mut trace)
             };
             query.network.forward(&climbed.point, &mut trace);
             if incumbent.idle() < UNCLIMBED_AFTER || !seen.contains(&ActivationPattern::at(&trace))
@@ -79,9 +80,10 @@ pub(super) fn climb<'q>(
         }
         finished += usize::from(!incumbent.budget.is_spent());
         incumbent.finished_start(gained);
-        starts.learn(kind, gained, (region.work() + starts.work()).iterations - spent);
+        let work = region.work() + vertices.work() + starts.work();
+        starts.learn(kind, gained, work.iterations - spent);
     };
-    let work = region.work() + starts.work();
+    let work = region.work() + vertices.work() + starts.work();
     Ended { stop, starts: starts.made(), finished, work, claimed_bound: None }
 }
 

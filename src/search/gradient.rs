@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::Ended;
 use super::incumbent::Incumbent;
 use super::starts::sample;
-use crate::encode::Work;
+use crate::encode::{Vertices, Work};
 use crate::input::InputSet;
 use crate::network::{ActivationPattern, Trace};
 use crate::query::{Candidate, Query};
@@ -91,7 +91,12 @@ impl Climber<'_, '_> {
             let radius = factor * budget;
             let set = self.query.set.with_budget(radius);
             let (start, sparsity) = match best {
-                None => (sample(&set, rng), FIRST_SPARSITY * set.dimension() as f64),
+                None => {
+                    let Ok(start) = sample(&mut Vertices::new(&set, *incumbent.budget), rng) else {
+                        return false;
+                    };
+                    (start, FIRST_SPARSITY * set.dimension() as f64)
+                }
                 Some(best) => {
                     let start = set.project(&best.candidate.point);
                     let changed = changed(&set, &start) as f64;
@@ -146,7 +151,10 @@ impl Climber<'_, '_> {
     fn projected_gradient(&mut self, rng: &mut ChaCha8Rng, incumbent: &mut Incumbent) -> bool {
         let set = &self.query.set;
         let mut gained = false;
-        let start = self.at(sample(set, rng));
+        let Ok(start) = sample(&mut Vertices::new(set, *incumbent.budget), rng) else {
+            return false;
+        };
+        let start = self.at(start);
         let mut best = self.uphill(start, incumbent);
         gained |= incumbent.offer(best.candidate.clone());
         let mut idle = 0;

@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::Work;
+use crate::encode::{Vertices, Work};
 use crate::network::Trace;
 use crate::query::{Candidate, Query};
 use crate::walk::WayOut;
@@ -166,7 +166,7 @@ pub fn ascend_from(
     if query.set.is_box() {
         sign_ascent(query, start, REACH, trace, budget)
     } else {
-        frank_wolfe(query, start, trace)
+        frank_wolfe(query, start, &mut Vertices::new(&query.set, *budget), trace)
     }
 }
 

@@ -11,7 +11,7 @@ use super::Ended;
 use super::incumbent::Incumbent;
 use super::starts::sample;
 use crate::bounds::NeuronBounds;
-use crate::encode::{RegionError, RegionLp, Relaxation, Work};
+use crate::encode::{RegionError, RegionLp, Relaxation, Vertices, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -30,6 +30,7 @@ pub(super) fn sample_and_mip<'q>(
     incumbent: &mut Incumbent,
 ) -> Ended {
     let mut region = RegionLp::new(query);
+    let mut vertices = Vertices::new(&query.set, *incumbent.budget);
     let mut trace = Trace::new(query.network);
     let mut milps = Work::default();
     let (mut starts, mut finished) = (0, 0);
@@ -39,8 +40,9 @@ pub(super) fn sample_and_mip<'q>(
         }
         starts += 1;
         let best = incumbent.best.margin;
-        let point = sample(&query.set, &mut rng);
-        let followed = follow(query, bounds, point, &mut region, &mut milps, &mut trace, incumbent);
+        let followed = sample(&mut vertices, &mut rng).and_then(|point| {
+            follow(query, bounds, point, &mut region, &mut milps, &mut trace, incumbent)
+        });
         match followed {
             Ok(()) => finished += 1,
             Err(RegionError::Budget) => {}
@@ -48,7 +50,8 @@ pub(super) fn sample_and_mip<'q>(
         }
         incumbent.finished_start(incumbent.best.margin > best + tolerance::GAIN);
     };
-    Ended { stop, starts, finished, work: region.work() + milps, claimed_bound: None }
+    let work = region.work() + vertices.work() + milps;
+    Ended { stop, starts, finished, work, claimed_bound: None }
 }
 
 /// From one sampled point to where nothing strictly better is found.

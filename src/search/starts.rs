@@ -7,8 +7,7 @@ use super::relaxed::RelaxedStarts;
 use super::{Method, SearchOptions};
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionError, Work};
-use crate::input::InputSet;
+use crate::encode::{RegionError, Vertices, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::{Candidate, Query};
 
@@ -115,6 +114,7 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
     pub fn next(
         &mut self,
         best: &Candidate,
+        vertices: &mut Vertices,
         budget: &Budget,
     ) -> Result<(StartKind, Vec<f64>), RegionError> {
         let kind = self.kind();
@@ -130,10 +130,10 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
             StartKind::Pattern => pattern_direction(self.query, &mut self.rng),
             StartKind::Nearby => self.nearby_direction(&best.point),
             StartKind::Random => {
-                return Ok((kind, random_point(&self.query.set, &mut self.rng)));
+                return Ok((kind, random_point(vertices, &mut self.rng)?));
             }
         };
-        let mut point = self.query.set.maximise(&direction).point;
+        let mut point = vertices.maximise(&direction)?.point;
         if kind == StartKind::Nearby {
             part_of_the_way(&mut point, &best.point, &mut self.rng);
         }
@@ -196,23 +196,28 @@ fn relaxed_cost(query: &Query) -> f64 {
 }
 
 /// A random point of the set: somewhere on the way from the centre to the vertex that a random direction points at.
-fn random_point(set: &InputSet, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn random_point(vertices: &mut Vertices, rng: &mut ChaCha8Rng) -> Result<Vec<f64>, RegionError> {
+    let set = vertices.set();
     let direction: Vec<f64> = (0..set.dimension()).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let mut point = set.maximise(&direction).point;
+    let mut point = vertices.maximise(&direction)?.point;
     part_of_the_way(&mut point, set.centre(), rng);
-    point
+    Ok(point)
 }
 
-/// A point of the set as a sampling method draws it: uniformly from a box; from a ball, as [`random_point`].
-pub(super) fn sample(set: &InputSet, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    if set.budget().is_some() {
-        return random_point(set, rng);
+/// A point of the set as a sampling method draws it: uniformly from a box; from what is none, as [`random_point`].
+pub(super) fn sample(
+    vertices: &mut Vertices,
+    rng: &mut ChaCha8Rng,
+) -> Result<Vec<f64>, RegionError> {
+    let set = vertices.set();
+    if set.budget().is_some() || !set.constraints().is_empty() {
+        return random_point(vertices, rng);
     }
     let between = |i| {
         let (lower, upper) = set.range(i);
         lower + (upper - lower) * rng.random_range(0.0..1.0)
     };
-    (0..set.dimension()).map(between).collect()
+    Ok((0..set.dimension()).map(between).collect())
 }
 
 fn part_of_the_way(point: &mut [f64], from: &[f64], rng: &mut ChaCha8Rng) {

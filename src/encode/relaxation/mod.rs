@@ -96,7 +96,7 @@ pub struct Relaxation<'q, 'n> {
     place: Vec<Vec<Option<usize>>>,
     /// The neurons' columns come first, in their order; then the moves that joined.
     moves: Moves,
-    /// What each row behind the budget's belongs to, and the factor of `g` in it.
+    /// What each row behind the set's own belongs to, and the factor of `g` in it.
     rows: Vec<(NeuronId, f64)>,
     /// Neurons held in the state that `stable` gives them although they could change it, and whether the row that
     /// demands it is there.
@@ -474,14 +474,14 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     fn priced(&self, solution: &LpSolution) -> Vec<usize> {
-        let (price, duals) = self.moves.split_duals(&solution.duals);
+        let (prices, duals) = self.moves.split_duals(&solution.duals);
         let used = self.rows.iter().zip(duals).filter(|(_, dual)| dual.abs() > tolerance::DUAL);
         let weights: Vec<(NeuronId, f64)> =
             used.map(|(&(id, factor), dual)| (id, -dual * factor)).collect();
         let of_rows = self.pixel_slopes(&[], &weights);
         let slopes: Vec<f64> =
             self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();
-        let gain = |m: Move| m.sign * slopes[m.pixel] - price;
+        let gain = |m: Move| m.sign * slopes[m.pixel] - prices.of(m);
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }
 }

@@ -1,10 +1,12 @@
-//! The input set told in moves: `x = c + Σ p_k d_k` with `0 ≤ p_k ≤ cap_k` and `Σ p_k ≤ budget`.
+//! The input set told in moves: `x = c + Σ p_k d_k` with `0 ≤ p_k ≤ cap_k` and `Σ p_k ≤ budget`, or with
+//! [constraints](super::constrained).
 //!
 //! In these words the set's centre is the origin and every amount is positive, so the largest value of a linear
 //! function is a continuous knapsack, and the *price* of a unit of budget is one number.
 
 use faer::Mat;
 
+use super::constrained::Constrained;
 use super::rounding::Allowance;
 use crate::input::{InputSet, Move};
 use crate::network::Network;
@@ -17,6 +19,7 @@ pub struct Lifted {
     /// What all moves together can spend, rounded up. Without a budget this is the sum of all caps.
     budget: f64,
     all: f64,
+    constrained: Option<Constrained>,
     allowance: Allowance,
 }
 
@@ -27,7 +30,8 @@ impl Lifted {
         let caps: Vec<f64> = moves.iter().map(|m| allowance.up(m.cap)).collect();
         let all = allowance.up(caps.iter().sum());
         let budget = set.budget().map_or(all, |budget| budget.min(all));
-        Self { moves, caps, budget, all, allowance }
+        let constrained = Constrained::new(set, &moves, &caps);
+        Self { moves, caps, budget, all, constrained, allowance }
     }
 
     /// Number of moves.
@@ -66,8 +70,12 @@ impl Lifted {
     }
 
     /// At least the largest value of `v · p`: the knapsack's dual `λ·budget + Σ cap·max(v − λ, 0)`, which is valid for every
-    /// price `λ ≥ 0`, at the best price; `taken` is told the moves of the vertex and their amounts.
+    /// price `λ ≥ 0`, at the best price; `taken` is told the moves of the vertex and their amounts. With constraints, the same by
+    /// their multipliers.
     pub fn support(&self, v: &[f64], mut taken: impl FnMut(usize, f64)) -> f64 {
+        if let Some(constrained) = &self.constrained {
+            return constrained.support(v, taken);
+        }
         let mut order: Vec<usize> = (0..v.len()).filter(|&k| v[k] > 0.0).collect();
         let steeper = |a: &usize, b: &usize| v[*b].total_cmp(&v[*a]).then(a.cmp(b));
         let (mut left, mut price) = (self.budget, 0.0);

@@ -2,6 +2,7 @@
 //! network can be made to say there.
 
 mod certificate;
+mod constrained;
 mod envelope;
 mod interval;
 mod lifted;

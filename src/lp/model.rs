@@ -6,6 +6,7 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -397,11 +398,13 @@ impl LpModel {
     ///
     /// # Errors
     ///
-    /// If an edit was at fault, or the solver cannot write the file.
+    /// If an edit was at fault, or the file cannot be written.
     pub fn write(&mut self, path: &Path, offset: f64) -> Result<(), LpError> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
+        // Where the solver cannot open the file, it crashes.
+        File::create(path).map_err(|error| LpError::Unwritable(error.to_string()))?;
         let refused = LpError::Refused { call: "a path that is no text" };
         let path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or(refused)?;
         self.highs.write(&path, offset)

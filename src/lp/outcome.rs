@@ -162,4 +162,7 @@ pub enum LpError {
         /// The name of the call.
         call: &'static str,
     },
+    /// The system does not let us write a file.
+    #[error("cannot write: {0}")]
+    Unwritable(String),
 }

@@ -931,3 +931,10 @@ fn the_safe_bindings_find_the_same_optima() {
         assert!(close(ours, theirs), "seed {seed}: {ours} and {theirs}");
     }
 }
+
+/// HiGHS itself crashes.
+#[test]
+fn a_file_that_cannot_be_opened_is_an_error() {
+    let written = dense(2, 3, 0).write("/no/such/place/net.lp".as_ref(), 0.0);
+    assert!(matches!(written, Err(LpError::Unwritable(_))), "{written:?}");
+}

@@ -19,10 +19,10 @@ pub struct MethodArgs {
     #[arg(long, default_value = "rw", value_name = "METHOD", value_parser = method())]
     method: Method,
     /// With --method milp: begin with what rw finds in a tenth of the time
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     warm_start: bool,
     /// How walks leave a region: flip the neurons that hold the optimum back, or overshoot by the paper's epsilon
-    #[arg(long, value_enum, default_value_t = WayOutArg::Flip)]
+    #[arg(long, value_enum, default_value_t = WayOutArg::Flip, hide_short_help = true)]
     way_out: WayOutArg,
     /// End a search after so many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience, value_parser = at_least_one)]

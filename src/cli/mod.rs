@@ -1,5 +1,6 @@
 //! The command line: [`Args`] is what was typed, a `Job` is what it means.
 
+mod maximize;
 mod method;
 mod problem;
 mod radius;
@@ -26,6 +27,7 @@ use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Goal, Subject};
 
 use crate::bench::{self, Bench};
+use maximize::MaximizeArgs;
 use method::MethodArgs;
 use problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
 use radius::RadiusArgs;
@@ -50,7 +52,7 @@ Examples:
   rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5 --out results
   rw-adv --model net.onnx --data digits/ --images 3,7,9 --delta 2.5 --json
   rw-adv radius --model models/mnist_2x500.onnx --images 10
-  rw-adv inspect models/mnist_2x500.onnx
+  rw-adv maximize --model net.onnx --objective 'y0 - 0.5*y3' --box -1,1 --constraints limits.txt
 
 Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage or input, one line on
 stderr says which; 130 interrupted, with what was found until then written.";
@@ -75,6 +77,11 @@ enum Command {
     /// input at distance `attacked` does, replayed in the ONNX file itself. Both are about the predicted label, also
     /// where that is not the true one (marked misclassified). The truth lies in between.
     Radius(RadiusArgs),
+    /// Maximise a linear function of the outputs over a box, or over bounds and linear constraints from a file
+    ///
+    /// Any dense ReLU network will do, with one output too. A final Softmax is dropped: the outputs y0, y1, … are those before
+    /// it. To minimise, negate the objective. Prints the best value found, what no input can exceed (proven), and the point.
+    Maximize(MaximizeArgs),
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -294,6 +301,7 @@ pub fn run() -> Result<ExitCode> {
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
         Some(Command::Radius(args)) => return radius::run(args),
+        Some(Command::Maximize(args)) => return maximize::run(args),
         Some(Command::Bench(bench)) => bench::run(bench)?,
         None => return Job::new(args.attack)?.run(),
     }

@@ -3,6 +3,7 @@
 pub mod figure;
 mod histogram;
 pub mod json;
+mod maximize;
 mod npy;
 mod png;
 mod progress;
@@ -12,6 +13,7 @@ mod results;
 pub mod text;
 mod witness;
 
+pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
 pub use progress::{Progress, with_bar_aside};
 pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
 pub use record::{CommonSettings, Record, SCHEMA, Settings, Summary};

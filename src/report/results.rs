@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::json;
+use super::{json, npy};
 
 /// A result that could not be stored, and where.
 #[derive(Debug, thiserror::Error)]
@@ -32,16 +32,19 @@ pub enum Contents {
     Attacks,
     /// One record per image.
     Radii,
+    /// One record.
+    Maximum,
 }
 
 impl Contents {
-    const ALL: [Self; 2] = [Self::Attacks, Self::Radii];
+    const ALL: [Self; 3] = [Self::Attacks, Self::Radii, Self::Maximum];
 
     /// Where the records go.
     fn file(self) -> &'static str {
         match self {
             Self::Attacks => "results.jsonl",
             Self::Radii => "radii.jsonl",
+            Self::Maximum => "result.json",
         }
     }
 }
@@ -90,6 +93,16 @@ impl ResultDirectory {
         let written = json::line(&mut line, record).and_then(|()| self.records.write_all(&line));
         let path = || self.path.join(self.contents.file());
         written.map_err(|source| ReportError::Unwritable { path: path(), source })
+    }
+
+    /// Writes a NumPy array of shape `dims`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn array(&self, name: &str, dims: &[usize], values: &[f64]) -> Result<(), ReportError> {
+        let path = self.path.join(name);
+        let written = fs::write(&path, npy::encode(dims, values));
+        written.map_err(|source| ReportError::Unwritable { path, source })
     }
 
     /// Writes `summary.json`.

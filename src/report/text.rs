@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::histogram::histogram;
+use super::maximize::MaximizeRecord;
 use super::radius::{Averages, RadiusRecord, RadiusSummary};
 use super::record::{Record, Summary};
 use crate::onnx::{NodeNote, OnnxModel, Role};
@@ -160,6 +161,61 @@ pub fn radius_summary(
     }
     let (certified, attacked) = (&summary.certified_radii, &summary.attack_radii);
     histogram(out, &[("certified", certified), ("attacked", attacked)])
+}
+
+/// A point of at most so many inputs is printed whole.
+const FEW_INPUTS: usize = 16;
+
+/// What `maximize` prints.
+pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> {
+    let MaximizeRecord { settings, point, .. } = record;
+    writeln!(out, "objective  {}", settings.objective)?;
+    writeln!(
+        out,
+        "value      {:.6} ({:.6} when the file is run in f32)",
+        record.value, record.value_f32
+    )?;
+    match (record.upper_bound, record.gap) {
+        (Some(bound), Some(gap)) => {
+            let optimal = if record.optimal { ": optimal" } else { "" };
+            writeln!(out, "bound      {bound:.6} certified, gap {gap:.6}{optimal}")?;
+        }
+        _ => writeln!(out, "bound      none: numbers overflow")?,
+    }
+    if let Some(claimed) = record.claimed_bound {
+        writeln!(out, "claimed    {claimed:.6} by branch and bound, not certified")?;
+    }
+    let between = point.len() - record.at_lower - record.at_upper;
+    writeln!(
+        out,
+        "point      {} inputs: {} at the lower bound, {} at the upper, {between} between",
+        point.len(),
+        record.at_lower,
+        record.at_upper
+    )?;
+    if point.len() <= FEW_INPUTS {
+        for (input, x) in point.iter().enumerate() {
+            writeln!(out, "           x{input} = {x}")?;
+        }
+    }
+    if record.constraint_count > 0 {
+        writeln!(
+            out,
+            "           {} constraints, broken by at most {:.1e}",
+            record.constraint_count, record.violation
+        )?;
+    }
+    writeln!(
+        out,
+        "search     {}: {} starts, {} regions, {} LPs in {:.2} s, best after {:.2} s; ended by {}",
+        settings.method,
+        record.starts,
+        record.regions,
+        record.lps,
+        record.seconds,
+        record.seconds_to_best,
+        record.stop
+    )
 }
 
 /// What `inspect` prints.

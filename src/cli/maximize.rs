@@ -1,0 +1,137 @@
+//! `rw-adv maximize`: the largest value of a linear function of the outputs over a domain.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rw_adv::budget::Budget;
+use rw_adv::encode::RegionError;
+use rw_adv::input::{Domain, Linear};
+use rw_adv::maximize::Maximization;
+use rw_adv::onnx::OnnxModel;
+use rw_adv::report::{self, Contents, MaximizeRecord, MaximizeSettings, ResultDirectory};
+use rw_adv::search::Method;
+
+use super::method::MethodArgs;
+use super::positive;
+use super::problem::{STOP, catch_interrupts};
+
+#[derive(clap::Args)]
+pub struct MaximizeArgs {
+    /// The network (.onnx or .onnx.gz); one output is enough
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// What shall be large: a linear expression of the outputs y0, y1, …, such as "y0 - 0.5*y3 + 1"
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    objective: String,
+    /// Bounds of every input
+    #[arg(long = "box", value_name = "LOWER,UPPER", default_value = "0,1", value_parser = bounds, allow_hyphen_values = true)]
+    bounds: [f64; 2],
+    /// Bounds and linear constraints of the inputs x0, x1, …: one a line, # begins a comment
+    ///
+    /// What is about one input (0.2 <= x3 <= 0.5, x7 = 0.25, x1 >= 0) is a bound, in place of that side of the box. All else
+    /// (x0 + x1 - 2*x5 <= 1, x0 = x1, 0 <= x0 - x1 <= 0.3) is a constraint, kept to 2e-7 of its largest weight.
+    #[arg(long, value_name = "FILE")]
+    constraints: Option<PathBuf>,
+    #[command(flatten)]
+    method: MethodArgs,
+    /// Stop after so many seconds [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    time_limit: Option<f64>,
+    /// Seed of the random starts
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write result.json and the point (point.npy, f64) to a new directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON on stdout instead of text
+    #[arg(long)]
+    json: bool,
+    /// First write the problem as a MILP for other solvers (.mps or .lp)
+    ///
+    /// The objective's constant is left out. up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
+    /// of the first hidden layer, where the bounds leave its state open.
+    #[arg(long, value_name = "FILE")]
+    write_model: Option<PathBuf>,
+}
+
+/// Two finite numbers in order.
+fn bounds(text: &str) -> Result<[f64; 2], String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[lower, upper]) if !(lower.abs() <= 1e15 && upper.abs() <= 1e15) => {
+            Err("every input needs finite bounds, between -1e15 and 1e15".into())
+        }
+        Some(&[lower, upper]) if lower > upper => Err("the lower bound is above the upper".into()),
+        Some(&[lower, upper]) => Ok([lower, upper]),
+        _ => Err("must be two numbers, LOWER,UPPER".into()),
+    }
+}
+
+/// Prints the best point.
+pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
+    let clock = Budget::unlimited();
+    let options = args.method.options(args.seed)?;
+    if let Some(file) = &args.write_model
+        && !file.extension().is_some_and(|end| end == "mps" || end == "lp")
+    {
+        bail!("--write-model {}: must end in .mps or .lp", file.display());
+    }
+    let model = OnnxModel::load(&args.model)?;
+    let objective = Linear::of_outputs(&args.objective, model.network.outputs());
+    let objective = objective.context("--objective")?;
+    let [lower, upper] = args.bounds;
+    let mut domain = Domain::new_box(model.network.inputs(), lower, upper);
+    if let Some(file) = &args.constraints {
+        domain = domain.with_file(file)?;
+        if options.method == Method::Apgd && !domain.constraints.is_empty() {
+            bail!("--method apgd: has no projection onto the constraints of {}", file.display());
+        }
+    }
+    let problem = Maximization::new(&model, &domain, &objective).map_err(|error| {
+        let file = args.constraints.clone().unwrap_or_default();
+        match error {
+            RegionError::Empty => {
+                anyhow!("{}: no input keeps all bounds and constraints", file.display())
+            }
+            error => anyhow!("{}: {error}", file.display()),
+        }
+    })?;
+    let mut results =
+        args.out.map(|out| ResultDirectory::create(&out, Contents::Maximum)).transpose()?;
+    catch_interrupts()?;
+    let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
+    if let Some(file) = &args.write_model {
+        problem.write_milp(file, &budget.half()).with_context(|| file.display().to_string())?;
+    }
+    let maximum = problem.solve(&options, &budget)?;
+    let settings = MaximizeSettings {
+        model: args.model.display().to_string(),
+        model_sha256: model.sha256.clone(),
+        widths: model.network.widths(),
+        objective: args.objective,
+        bounds: args.bounds,
+        constraints: args.constraints.map(|file| file.display().to_string()),
+        method: options.method.name(),
+        way_out: args.method.way_out(),
+        patience: options.patience,
+        time_limit: args.time_limit,
+        seed: args.seed,
+    };
+    let record = MaximizeRecord::new(settings, &domain, &maximum, clock.elapsed().as_secs_f64());
+    if let Some(results) = &mut results {
+        results.append(&record)?;
+        results.array("point.npy", &model.input_dims, &maximum.point)?;
+    }
+    let mut stdout = io::stdout().lock();
+    let printed = if args.json {
+        report::json::line(&mut stdout, &record)
+    } else {
+        report::text::maximum(&mut stdout, &record)
+    };
+    printed.and_then(|()| stdout.flush()).context("stdout")?;
+    Ok(if STOP.load(Ordering::Relaxed) { ExitCode::from(130) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,359 @@
+//! `rw-adv maximize` as a user runs it, on answers that are known by hand or that branch and bound agrees with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use assert_cmd::Command;
+use rw_adv::budget::Budget;
+use rw_adv::input::{Domain, Linear};
+use rw_adv::maximize::{Maximization, Maximum};
+use rw_adv::onnx::OnnxModel;
+use rw_adv::search::{Method, SearchOptions};
+use serde_json::Value;
+
+const MNIST: &str = "models/mnist_2x16.onnx";
+/// 8 inputs, one output.
+const REGRESSOR: &str = "tests/zoo/accepted/skl_regressor.onnx";
+/// 5 inputs, 5 outputs.
+const ACAS: &str = "tests/zoo/accepted/acasxu_style.onnx";
+
+fn rw_adv(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RW_ADV_LOG");
+    command.arg("maximize").args(arguments);
+    command
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = rw_adv(arguments).assert().success().get_output().clone();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn record(arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[arguments, &["--json"]].concat())).expect("JSON")
+}
+
+/// Runs with a mistake in it: exit code 2, nothing on stdout, one line on stderr that ends like this.
+fn mistake(arguments: &[&str], end: &str) {
+    let output = rw_adv(arguments).assert().code(2).get_output().clone();
+    let line = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        line.starts_with("rw-adv: ") && line.trim_end().ends_with(end),
+        "expected {end:?} in: {line}"
+    );
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let numbers = value.as_array().expect("an array").iter();
+    numbers.map(|number| number.as_f64().expect("a number")).collect()
+}
+
+fn number(record: &Value, field: &str) -> f64 {
+    record[field].as_f64().unwrap_or_else(|| panic!("{field} of {record}"))
+}
+
+/// Equal but for the last digit: `serde_json` reads numbers no better.
+fn assert_same(ours: &[f64], theirs: &[f64]) {
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14 * (1.0 + a.abs());
+    assert!(
+        ours.len() == theirs.len() && ours.iter().zip(theirs).all(close),
+        "{ours:?} {theirs:?}"
+    );
+}
+
+/// A text file that goes away with its directory.
+struct Limits {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Limits {
+    fn new(text: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("limits.txt");
+        fs::write(&path, text).expect("written");
+        Self { _directory: directory, path }
+    }
+
+    fn path(&self) -> &str {
+        self.path.to_str().expect("UTF-8")
+    }
+}
+
+fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maximum {
+    let model = OnnxModel::load(Path::new(model)).expect("a sound model");
+    let objective = Linear::of_outputs(objective, model.network.outputs()).expect("an expression");
+    let problem = Maximization::new(&model, domain, &objective).expect("a point inside");
+    let options = SearchOptions { method, ..SearchOptions::default() };
+    problem.solve(&options, &Budget::unlimited()).expect("an answer")
+}
+
+#[test]
+fn searches_reach_what_branch_and_bound_claims_to_be_optimal() {
+    let limits = Limits::new(
+        "x0 + x1 + x2 <= 1\n-0.25 <= x3 - 2*x4 <= 0.5\nx1 = x2  # an equation\nx0 >= -0.5\n",
+    );
+    for (model, inputs, objectives) in [
+        (REGRESSOR, 8, &["y0", "-y0 + 3"][..]),
+        (ACAS, 5, &["y0 - 0.5*y3", "2 y1 - y2", "-y4"][..]),
+    ] {
+        let plain = Domain::new_box(inputs, -1.0, 1.0);
+        let cut = plain.clone().with_file(&limits.path).expect("read");
+        for (domain, objective) in
+            [&plain, &cut].into_iter().flat_map(|d| objectives.iter().map(move |o| (d, *o)))
+        {
+            let ours = solve(model, objective, domain, Method::Rw);
+            let milp = solve(model, objective, domain, Method::Milp { warm: false });
+            let claimed = milp.claimed_bound.expect("it ended");
+            let case = format!("{model} {objective}: {} {} {claimed}", ours.value, milp.value);
+            assert!((milp.value - claimed).abs() < 1e-5, "{case}");
+            assert!((ours.value - milp.value).abs() < 1e-5, "{case}");
+            for found in [ours, milp] {
+                assert!(found.value <= found.upper_bound, "{case}");
+                assert!((found.value - found.value_f32).abs() < 1e-4, "{case}");
+                assert_eq!(found.point, domain.clamped(&found.point), "{case}");
+                assert!(found.violation <= 2e-7, "{case}");
+                assert_eq!(found.violation, domain.violation(&found.point), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_constraint_makes_value_and_bound_smaller() {
+    let sum: Vec<String> = (0..784).map(|i| format!("x{i}")).collect();
+    let limits = Limits::new(&format!("{} <= 10\n", sum.join(" + ")));
+    let asked = ["--model", MNIST, "--objective", "y0 - 0.5*y3", "--patience", "5"];
+    let free = record(&asked);
+    let held = record(&[&asked[..], &["--constraints", limits.path()]].concat());
+    assert!(number(&held, "value") < 0.2 * number(&free, "value"), "{held}");
+    assert!(number(&held, "upper_bound") < 0.2 * number(&free, "upper_bound"), "{held}");
+    let spent: f64 = numbers(&held["point"]).iter().sum();
+    assert!((spent - 10.0).abs() < 1e-4, "{spent}");
+}
+
+#[test]
+fn the_text_has_all_that_matters() {
+    let text = stdout(&["--model", MNIST, "--objective", "y0 - 0.5*y3"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let heads = [
+        "objective  y0 - 0.5*y3",
+        "value      ",
+        "bound      ",
+        "point      784 inputs: ",
+        "search     rw: ",
+    ];
+    assert_eq!(lines.len(), heads.len(), "{text}");
+    for (line, head) in lines.iter().zip(heads) {
+        assert!(line.starts_with(head), "{text}");
+    }
+    assert!(lines[4].ends_with("ended by no_gain"), "{text}");
+    // Few inputs are printed one by one, so are constraints counted.
+    let limits = Limits::new("x7 = 0.25\nx0 <= x1\n");
+    let text = stdout(&[
+        "--model",
+        REGRESSOR,
+        "--objective",
+        "-y0",
+        "--box",
+        "-1,2",
+        "--constraints",
+        limits.path(),
+    ]);
+    assert!(text.contains("\n           x7 = 0.25\n"), "{text}");
+    assert!(text.contains("\n           1 constraints, broken by at most "), "{text}");
+}
+
+#[test]
+fn the_record_can_be_checked_from_outside() {
+    let arguments =
+        ["--model", REGRESSOR, "--objective", "2*y0 - 1", "--box", "-1,2", "--seed", "3"];
+    let record = record(&arguments);
+    for (field, wanted) in [
+        ("schema", "rw-adv/maximize/1".into()),
+        ("objective", "2*y0 - 1".into()),
+        ("box", Value::from(vec![-1.0, 2.0])),
+        ("widths", Value::from(vec![8, 6, 5, 1])),
+        ("constraints", Value::Null),
+        ("constraint_count", 0.into()),
+        ("violation", 0.0.into()),
+        ("claimed_bound", Value::Null),
+        ("method", "rw".into()),
+        ("way_out", "flip".into()),
+        ("seed", 3.into()),
+        ("time_limit", Value::Null),
+        ("stop", "no_gain".into()),
+    ] {
+        assert_eq!(record[field], wanted, "{field}");
+    }
+    let model = OnnxModel::load(Path::new(REGRESSOR)).expect("a sound model");
+    let point = numbers(&record["point"]);
+    let [output] = model.network.logits(&point)[..] else { panic!("one output") };
+    assert_same(&numbers(&record["outputs"]), &[output]);
+    assert_same(&[number(&record, "value")], &[2.0 * output - 1.0]);
+    let in_f32: Vec<f32> = point.iter().map(|&x| x as f32).collect();
+    let replayed = f64::from(model.replay.logits(&in_f32).expect("it runs")[0]);
+    assert_same(&[number(&record, "value_f32")], &[2.0 * replayed - 1.0]);
+    let gap = number(&record, "upper_bound") - number(&record, "value");
+    assert_same(&[number(&record, "gap")], &[gap]);
+    let (lower, upper) = (number(&record, "at_lower"), number(&record, "at_upper"));
+    assert_eq!(lower, point.iter().filter(|x| **x == -1.0).count() as f64);
+    assert_eq!(upper, point.iter().filter(|x| **x == 2.0).count() as f64);
+    for field in ["starts", "regions", "lps", "iterations", "seconds", "seconds_to_best"] {
+        assert!(number(&record, field) >= 0.0, "{field}");
+    }
+    assert_eq!(self::record(&arguments)["point"], record["point"], "same seed, same answer");
+}
+
+#[test]
+fn branch_and_bound_tells_its_claim() {
+    let record = record(&["--model", ACAS, "--objective", "y1 + 0.5", "--method", "milp"]);
+    assert_eq!(record["stop"], "claimed");
+    let claimed = number(&record, "claimed_bound");
+    assert!((claimed - number(&record, "value")).abs() < 1e-5, "{record}");
+    assert!(claimed <= number(&record, "upper_bound") + 1e-5, "{record}");
+}
+
+#[test]
+fn results_are_stored_and_never_overwritten() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("new/results");
+    let out = out.to_str().expect("UTF-8");
+    let arguments = ["--model", ACAS, "--objective", "y0", "--out", out];
+    let printed = record(&arguments);
+    let stored = fs::read_to_string(Path::new(out).join("result.json")).expect("there");
+    assert_eq!(serde_json::from_str::<Value>(&stored).expect("JSON"), printed);
+    let array = fs::read(Path::new(out).join("point.npy")).expect("there");
+    let header = String::from_utf8_lossy(&array[..128]).into_owned();
+    assert!(header.contains("'<f8'") && header.contains("'shape': (1, 1, 5)"), "{header}");
+    let values: Vec<f64> =
+        array[128..].as_chunks().0.iter().copied().map(f64::from_le_bytes).collect();
+    assert_same(&values, &numbers(&printed["point"]));
+    mistake(&arguments, "results: holds results already; name another directory or remove it");
+    let nowhere = ["--model", ACAS, "--objective", "y0", "--out", "/dev/null/x"];
+    mistake(&nowhere, "Not a directory (os error 20)");
+}
+
+#[test]
+fn the_model_is_written_for_other_solvers() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let limits = Limits::new("x0 + x1 <= 0.5\n");
+    for (name, words) in
+        [("net.lp", ["up_0", "h_1_", "z_1_"]), ("net.mps", ["ROWS", "up_4", "INTORG"])]
+    {
+        let path = directory.path().join(name);
+        let file = path.to_str().expect("UTF-8");
+        stdout(&[
+            "--model",
+            ACAS,
+            "--objective",
+            "y0",
+            "--constraints",
+            limits.path(),
+            "--write-model",
+            file,
+        ]);
+        let text = fs::read_to_string(&path).expect("written");
+        for word in words {
+            assert!(text.contains(word), "{word} in {text}");
+        }
+        // Told from the lower bounds, every input moves up only.
+        assert!(!text.contains("down_"), "{text}");
+    }
+    let asked = ["--model", ACAS, "--objective", "y0", "--write-model"];
+    mistake(&[&asked[..], &["net.txt"]].concat(), "--write-model net.txt: must end in .mps or .lp");
+    let nowhere = "rw-adv: /no/such/net.lp: cannot write: No such file or directory (os error 2)";
+    mistake(&[&asked[..], &["/no/such/net.lp"]].concat(), nowhere);
+}
+
+#[test]
+fn every_mistake_is_one_line() {
+    let asked = |objective| vec!["--model", MNIST, "--objective", objective];
+    mistake(
+        &asked("y0 + y10"),
+        "--objective: column 6: there is no y10: the model has 10 outputs, y0 to y9",
+    );
+    mistake(
+        &asked("y0 +"),
+        "--objective: column 5: expected a number or one of y0, y1, …, found the end",
+    );
+    mistake(&asked("3"), "--objective: column 2: no output (y0, y1, …) is left in it");
+    mistake(
+        &["--model", "no.onnx", "--objective", "y0"],
+        "no.onnx: cannot read the model: No such file or directory (os error 2)",
+    );
+    for (given, end) in [
+        ("1", "must be two numbers, LOWER,UPPER (try --help)"),
+        ("0,one", "must be two numbers, LOWER,UPPER (try --help)"),
+        ("0,inf", "every input needs finite bounds, between -1e15 and 1e15 (try --help)"),
+        ("nan,1", "every input needs finite bounds, between -1e15 and 1e15 (try --help)"),
+        ("1,-1", "the lower bound is above the upper (try --help)"),
+    ] {
+        mistake(&[&asked("y0")[..], &["--box", given]].concat(), end);
+    }
+    for (text, end) in [
+        (
+            "x0 <= 1\nx0 + x784 <= 1",
+            "limits.txt: line 2: column 6: there is no x784: the model has 784 inputs, x0 to x783",
+        ),
+        (
+            "x0 >= 0.5\n\nx0 <= 0.25",
+            "limits.txt: line 3: nothing is left for x0: at least 0.5 and at most 0.25",
+        ),
+        ("x0 + x1 >= 3", "limits.txt: no input keeps all bounds and constraints"),
+        ("x0 + x1 < 3", "limits.txt: line 1: column 9: '<' would leave the border out: write <="),
+    ] {
+        let limits = Limits::new(text);
+        mistake(&[&asked("y0")[..], &["--constraints", limits.path()]].concat(), end);
+    }
+    mistake(
+        &[&asked("y0")[..], &["--constraints", "no.txt"]].concat(),
+        "no.txt: No such file or directory (os error 2)",
+    );
+    let limits = Limits::new("x0 = x1");
+    let apgd = [&asked("y0")[..], &["--constraints", limits.path(), "--method", "apgd"]].concat();
+    mistake(
+        &apgd,
+        &format!("--method apgd: has no projection onto the constraints of {}", limits.path()),
+    );
+    // Bounds alone are a box.
+    let limits = Limits::new("x0 = 0.5");
+    stdout(
+        &[
+            &asked("y0")[..],
+            &["--constraints", limits.path(), "--method", "apgd", "--patience", "2"],
+        ]
+        .concat(),
+    );
+}
+
+#[test]
+fn time_limit_and_interrupt_end_with_what_was_found() {
+    let endless = ["--model", MNIST, "--objective", "y0", "--patience", "100000000", "--json"];
+    let limited = record(&[&endless[..6], &["--time-limit", "0.3"]].concat());
+    assert_eq!(limited["stop"], "time");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rw-adv"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .arg("maximize")
+        .args(endless)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    assert!(
+        std::process::Command::new("kill").args(["-INT", &id]).status().expect("runs").success()
+    );
+    let mut text = String::new();
+    let reader = child.stdout.as_mut().expect("piped");
+    std::io::Read::read_to_string(reader, &mut text).expect("text");
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    let record: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(record["stop"], "interrupted");
+    assert!(number(&record, "value") > 0.0, "{text}");
+}

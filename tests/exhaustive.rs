@@ -2,7 +2,8 @@
 //! compared with it.
 //!
 //! The oracle shares nothing with the code under test but the LP solver: it has its own forward pass, writes every
-//! region as one whole LP with all sign rows, and the L1 ball with its auxiliary variables.
+//! region as one whole LP with all sign rows, and the L1 ball with its auxiliary variables. Constraints on the input are rows
+//! as they were drawn.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -15,8 +16,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rw_adv::bounds::{Above, Arithmetic, Effort, LinearBounds, interval_arithmetic};
 use rw_adv::budget::Budget;
-use rw_adv::encode::{RegionLp, Relaxation};
-use rw_adv::input::{InputSet, Norm};
+use rw_adv::encode::{RegionLp, Relaxation, Vertices, interior_point};
+use rw_adv::input::{Constraint, Domain, InputSet, Norm};
 use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
 use rw_adv::network::{ActivationPattern, Dense, Label, LayerRounding, Network, NeuronId, Trace};
 use rw_adv::query::{Candidate, Query};
@@ -31,6 +32,8 @@ const SAME: f64 = 1e-6;
 const TINY_CASES: u64 = 4000;
 /// So many pixels that the LPs make their columns on demand; few neurons.
 const WIDE_CASES: u64 = 100;
+/// Tiny ones, and some wide ones, over a box cut by constraints.
+const CUT_CASES: u64 = 1000;
 
 /// A problem in plain numbers, and the same one in the types of the crate.
 struct Problem {
@@ -41,6 +44,8 @@ struct Problem {
     upper: Vec<f64>,
     /// Centre and radius of an L1 ball.
     ball: Option<(Vec<f64>, f64)>,
+    /// Weights and the two sides.
+    constraints: Vec<(Vec<f64>, f64, f64)>,
     objective: Vec<f64>,
     network: Network,
     set: InputSet,
@@ -64,6 +69,7 @@ struct Solved {
 
 static TINY: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..TINY_CASES, Problem::tiny));
 static WIDE: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..WIDE_CASES, Problem::wide));
+static CUT: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..CUT_CASES, Problem::cut));
 
 fn solved(seeds: std::ops::Range<u64>, make: fn(u64) -> Problem) -> Vec<Solved> {
     let solve = |seed| {
@@ -76,8 +82,8 @@ fn solved(seeds: std::ops::Range<u64>, make: fn(u64) -> Problem) -> Vec<Solved> 
 
 /// Every case; `act` gets one of its own query and CROWN's bounds.
 fn for_each(act: impl Fn(&Solved, &Query, &LinearBounds) + Sync) {
-    let (tiny, wide): (&[Solved], &[Solved]) = (&TINY, &WIDE);
-    tiny.par_iter().chain(wide).for_each(|case| {
+    let (tiny, wide, cut): (&[Solved], &[Solved], &[Solved]) = (&TINY, &WIDE, &CUT);
+    tiny.par_iter().chain(wide).chain(cut).for_each(|case| {
         let query = case.problem.query();
         let bounds = LinearBounds::new(
             query.network,
@@ -106,6 +112,58 @@ impl Problem {
         let widths =
             [rng.random_range(60..=120), rng.random_range(2..=3), rng.random_range(2..=3), 3];
         Self::new(seed, &widths, rng)
+    }
+
+    /// A box, in place of whatever set was drawn, cut by half-spaces, strips and equations that a point of it keeps.
+    fn cut(seed: u64) -> Self {
+        let mut problem = if seed % 25 == 24 { Self::wide(seed) } else { Self::tiny(seed) };
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xc017);
+        let inputs = problem.lower.len();
+        let inside: Vec<f64> = problem
+            .lower
+            .iter()
+            .zip(&problem.upper)
+            .map(|(lower, upper)| lower + (upper - lower) * rng.random_range(0.0..=1.0))
+            .collect();
+        problem.ball = None;
+        for _ in 0..rng.random_range(1..=3) {
+            let mut weights: Vec<f64> = (0..inputs)
+                .map(|_| match seed % 3 {
+                    2 => [-1.0, 0.0, 1.0][rng.random_range(0..3)],
+                    _ => rng.random_range(-2.0..2.0),
+                })
+                .collect();
+            weights[rng.random_range(0..inputs)] = 1.0;
+            let at = dot(&weights, &inside);
+            let (lower, upper) = match rng.random_range(0..4) {
+                0 => (f64::NEG_INFINITY, rng.random_range(0.0..0.5)),
+                1 => (-rng.random_range(0.0..0.5), f64::INFINITY),
+                2 => (-rng.random_range(0.0..0.5), rng.random_range(0.0..0.5)),
+                _ => (0.0, 0.0),
+            };
+            problem.constraints.push((weights, at + lower, at + upper));
+        }
+        let constraint = |(weights, lower, upper): &(Vec<f64>, f64, f64)| {
+            let terms: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
+            Constraint::new(&terms, *lower, *upper)
+        };
+        let domain = Domain {
+            lower: problem.lower.clone(),
+            upper: problem.upper.clone(),
+            constraints: problem.constraints.iter().map(constraint).collect(),
+        };
+        let centre = interior_point(&domain, &Budget::unlimited()).expect("a point is inside");
+        problem.set = InputSet::of_domain(&domain, centre);
+        problem
+    }
+
+    /// The largest violation of a constraint as it was drawn.
+    fn violation(&self, x: &[f64]) -> f64 {
+        let of_row = |(weights, lower, upper): &(Vec<f64>, f64, f64)| {
+            let activity = dot(weights, x);
+            (lower - activity).max(activity - upper)
+        };
+        self.constraints.iter().map(of_row).fold(0.0, f64::max)
     }
 
     fn new(seed: u64, widths: &[usize], mut rng: ChaCha8Rng) -> Self {
@@ -184,7 +242,8 @@ impl Problem {
             bias: neurons.iter().map(|(_, bias)| *bias).collect(),
         };
         let network = Network::new(layers.iter().map(dense).collect()).expect("widths chain");
-        Self { seed, layers, lower, upper, ball, objective, network, set }
+        let constraints = Vec::new();
+        Self { seed, layers, lower, upper, ball, constraints, objective, network, set }
     }
 
     fn query(&self) -> Query<'_> {
@@ -259,6 +318,10 @@ impl Problem {
             }
             lp.add_row(f64::NEG_INFINITY, *radius, &spent);
         }
+        for (weights, lower, upper) in &self.constraints {
+            let entries: Vec<(Col, f64)> = x.iter().copied().zip(weights.iter().copied()).collect();
+            lp.add_row(*lower, *upper, &entries);
+        }
         for (row, constant, on) in signs {
             let entries: Vec<(Col, f64)> = x.iter().copied().zip(row).collect();
             let (low, high) =
@@ -298,11 +361,12 @@ impl Problem {
     /// Points of the set: the centre, vertices, and points in between.
     fn samples(&self, count: usize) -> Vec<Vec<f64>> {
         let mut rng = ChaCha8Rng::seed_from_u64(!self.seed);
+        let mut vertices = Vertices::new(&self.set, Budget::unlimited());
         let centre = self.set.centre().to_vec();
         let random = (1..count).map(|k| {
             let mut direction = || centre.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
             let (a, b): (Vec<f64>, Vec<f64>) = (direction(), direction());
-            let (a, b) = (self.set.maximise(&a).point, self.set.maximise(&b).point);
+            let (a, b) = [a, b].map(|w| vertices.maximise(&w).expect("solved").point).into();
             let share = if k % 3 == 0 { 0.0 } else { rng.random_range(0.0..1.0) };
             a.iter().zip(&b).map(|(a, b)| a + share * (b - a)).collect()
         });
@@ -540,12 +604,13 @@ fn searches_never_exceed_the_optimum_and_the_default_one_reaches_it() {
     let epsilon = SearchOptions { way_out: WayOut::Epsilon, ..SearchOptions::default() };
     let all = [("default", SearchOptions::default()), ("epsilon", epsilon), ("paper", paper)];
     for (name, options) in all {
-        for (size, cases) in [("tiny", &TINY), ("wide", &WIDE)] {
+        for (size, cases) in [("tiny", &TINY), ("wide", &WIDE), ("cut", &CUT)] {
             let missed = |Solved { problem, best }: &Solved| {
                 let found = searched(&problem.query(), &options).best;
                 let seed = problem.seed;
                 assert!(found.margin <= best.value + SAME, "{name}, {size} seed {seed}");
                 assert!(problem.set.contains(&found.point, 1e-9), "{name}, {size} seed {seed}");
+                assert!(problem.violation(&found.point) <= 5e-7, "{name}, {size} seed {seed}");
                 let at_point = problem.value(&found.point);
                 assert!((at_point - found.margin).abs() < 1e-9, "{name}, {size} seed {seed}");
                 (found.margin < best.value - SAME).then_some((seed, found.margin, best.value))

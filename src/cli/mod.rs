@@ -29,7 +29,9 @@ use rw_adv::verify::{Attack, Goal, Subject};
 use crate::bench::{self, Bench};
 use maximize::MaximizeArgs;
 use method::MethodArgs;
-use problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
+pub use method::method;
+use problem::{Item, Problem, ProblemArgs, RunArgs, Terminal};
+pub use problem::{STOP, catch_interrupts};
 use radius::RadiusArgs;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?

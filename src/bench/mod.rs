@@ -1,5 +1,7 @@
 //! `rw-adv bench`: the figures behind our claims, each a ratio or a count within one run.
 
+mod paper;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use rw_adv::bounds::{Above, Arithmetic, Arithmetic::Exact, Effort, LinearBounds,
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
 use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
-use rw_adv::network::{ActivationPattern, Dense, Label, Network, Trace};
+use rw_adv::network::{ActivationPattern, Label, Network, Trace, torch};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::query::Query;
 use rw_adv::search::{Method, SearchOptions, ascend_from, search};
@@ -21,6 +23,7 @@ use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
 use crate::cli::positive;
+use paper::PaperArgs;
 
 #[derive(Subcommand)]
 pub enum Bench {
@@ -47,6 +50,8 @@ pub enum Bench {
         #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_parser = positive)]
         deltas: Vec<f64>,
     },
+    /// The paper's experiments with every method, side by side in equal time: tables, figures, a report
+    Paper(PaperArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random {
         /// Inputs, hidden widths and outputs of the network
@@ -117,7 +122,7 @@ impl Problems {
 }
 
 pub fn run(bench: Bench) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = io::stdout();
     match bench {
         Bench::Region(problems) => region(&mut out, &problems),
         Bench::Walk(problems) => walks(&mut out, &problems),
@@ -125,6 +130,7 @@ pub fn run(bench: Bench) -> Result<()> {
             quality(&mut out, &problems, seconds, proof_seconds)
         }
         Bench::Bounds { problems, deltas } => upper_bounds(&mut out, problems, &deltas),
+        Bench::Paper(args) => paper::run(&mut out, args),
         Bench::Random { widths, seconds, seed } => random(&mut out, &widths, seconds, seed),
     }
 }
@@ -402,7 +408,7 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
     Ok(())
 }
 
-/// Uniform weights of the scale that PyTorch's `nn.Linear` starts with; box [0, 1]; one network per thread.
+/// Networks as PyTorch draws them; box [0, 1]; one network per thread.
 fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Result<()> {
     if widths.len() < 3 || widths.contains(&0) {
         bail!("--widths: needs inputs, at least one hidden width, and outputs");
@@ -412,14 +418,8 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
         .into_par_iter()
         .map(|thread| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed + thread);
-            let layers = widths.windows(2).map(|w| {
-                let scale = 1.0 / (w[0] as f64).sqrt();
-                Dense {
-                    weights: faer::Mat::from_fn(w[1], w[0], |_, _| rng.random_range(-scale..scale)),
-                    bias: (0..w[1]).map(|_| rng.random_range(-scale..scale)).collect(),
-                }
-            });
-            let network = Network::new(layers.collect()).context("the random network")?;
+            let network =
+                torch::linear_stack(widths, seed + thread).context("the random network")?;
             let n = network.inputs();
             let mut objective = vec![0.0; network.outputs()];
             objective[0] = 1.0;

@@ -1,0 +1,156 @@
+//! The problems of the paper's two experiments: random networks over the unit box, and the optimal adversary.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use rw_adv::input::InputSet;
+use rw_adv::network::{Label, Network, torch};
+use rw_adv::query::Query;
+
+/// A size of random networks: inputs, hidden layers and their width; written `1000x2x500`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size {
+    pub inputs: usize,
+    pub layers: usize,
+    pub width: usize,
+}
+
+impl Size {
+    /// The paper's sizes, in the order of its table.
+    pub fn of_the_paper() -> Vec<Self> {
+        let mut sizes = Vec::new();
+        for inputs in [10, 100, 1000] {
+            for layers in [1, 2, 3] {
+                sizes.extend([100, 500].map(|width| Self { inputs, layers, width }));
+            }
+        }
+        sizes
+    }
+
+    /// The widths of all stages, inputs first, one output last.
+    fn widths(self) -> Vec<usize> {
+        let hidden = std::iter::repeat_n(self.width, self.layers);
+        std::iter::once(self.inputs).chain(hidden).chain([1]).collect()
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.inputs, self.layers, self.width)
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Option<Vec<usize>> =
+            text.split('x').map(|part| part.parse().ok().filter(|&n| n > 0)).collect();
+        match parts.as_deref() {
+            Some(&[inputs, layers, width]) => Ok(Self { inputs, layers, width }),
+            _ => Err("must be inputs, hidden layers and width, such as 1000x2x500".into()),
+        }
+    }
+}
+
+/// Seeds: `50`, `50,53` or `50..55`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds(pub Vec<u64>);
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let part = |part: &str| match part.split_once("..") {
+            Some((from, to)) => Some((number(from)?..number(to)?).collect()),
+            None => Some(vec![number(part)?]),
+        };
+        let parts: Option<Vec<Vec<u64>>> = text.split(',').map(part).collect();
+        match parts.map(|parts| parts.concat()) {
+            Some(seeds) if !seeds.is_empty() => Ok(Self(seeds)),
+            _ => Err("must be seeds, such as 50,53 or 50..55".into()),
+        }
+    }
+}
+
+/// One problem.
+pub struct Instance<'m> {
+    /// Its name in all files.
+    pub name: String,
+    /// What it is shown under: the size, or how the search ended up.
+    pub group: String,
+    /// Seed of all methods' random choices.
+    pub seed: u64,
+    kind: Kind<'m>,
+}
+
+enum Kind<'m> {
+    Random { size: Size, seed: u64 },
+    Image { network: &'m Network, pixels: Vec<f64>, delta: f64, predicted: Label, target: Label },
+}
+
+impl<'m> Instance<'m> {
+    /// A network as PyTorch draws it with this seed; maximise its output over the unit box.
+    pub fn random(size: Size, seed: u64) -> Self {
+        let name = format!("{size}_seed{seed}");
+        Self { name, group: size.to_string(), seed, kind: Kind::Random { size, seed } }
+    }
+
+    /// The optimal adversary at an image.
+    pub fn image(
+        network: &'m Network,
+        image: usize,
+        pixels: Vec<f64>,
+        delta: f64,
+        (predicted, target): (Label, Label),
+    ) -> Self {
+        let name = format!("image{image}_c{predicted}_w{target}");
+        let kind = Kind::Image { network, pixels, delta, predicted, target };
+        Self { name, group: format!("L1 budget {delta}"), seed: image as u64, kind }
+    }
+
+    /// Does something with the problem: a random network lives only that long.
+    pub fn with_query<T>(&self, act: impl FnOnce(&Query) -> T) -> Result<T> {
+        match &self.kind {
+            Kind::Random { size, seed } => {
+                let network = torch::linear_stack(&size.widths(), *seed);
+                let network = network.with_context(|| format!("--sizes {size}"))?;
+                let n = network.inputs();
+                let set = InputSet::new_box(&vec![0.0; n], &vec![1.0; n]);
+                Ok(act(&Query { network: &network, set, objective: vec![1.0] }))
+            }
+            Kind::Image { network, pixels, delta, predicted, target } => {
+                let set = InputSet::l1_ball(pixels, *delta);
+                Ok(act(&Query::margin(network, set, *predicted, *target)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_seeds_are_read() {
+        let size = Size { inputs: 1000, layers: 2, width: 500 };
+        assert_eq!("1000x2x500".parse(), Ok(size));
+        assert_eq!(size.to_string(), "1000x2x500");
+        assert_eq!(size.widths(), [1000, 500, 500, 1]);
+        for wrong in ["", "10x2", "10x0x5", "axbxc", "10x2x5x1", "-1x2x3"] {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+        assert_eq!("50,53".parse(), Ok(Seeds(vec![50, 53])));
+        assert_eq!("50..53, 7".parse(), Ok(Seeds(vec![50, 51, 52, 7])));
+        for wrong in ["", "a", "5..5", "1,,2", "-3"] {
+            assert!(wrong.parse::<Seeds>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_paper_has_ninety_instances() {
+        assert_eq!(Size::of_the_paper().len() * 5, 90);
+    }
+}

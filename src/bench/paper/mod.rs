@@ -1,0 +1,173 @@
+//! `rw-adv bench paper`: the paper's experiments with every method, side by side, in equal time.
+
+mod compare;
+mod files;
+mod instances;
+mod runs;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use rayon::prelude::*;
+use rw_adv::input::Selection;
+use rw_adv::onnx::OnnxModel;
+use rw_adv::search::Method;
+
+use super::Problems;
+use crate::cli::{STOP, catch_interrupts, method, positive};
+use compare::Results;
+use instances::{Instance, Seeds, Size};
+use runs::{Manifest, Store};
+
+#[derive(clap::Args)]
+pub struct PaperArgs {
+    /// Random networks over the unit box, or the optimal adversary on images
+    #[arg(long, value_enum)]
+    experiment: Experiment,
+    /// Time of each method on each instance, on one core, neuron bounds included
+    #[arg(long, default_value_t = 5.0, value_parser = positive)]
+    seconds: f64,
+    /// Directory of the results; one left unfinished with the same settings is continued [default: bench-EXPERIMENT]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Which methods
+    #[arg(long, value_delimiter = ',', default_values = Method::NAMES, value_parser = method())]
+    methods: Vec<Method>,
+    /// Random networks: inputs, hidden layers and width, such as 1000x2x500 [default: the paper's 18]
+    #[arg(long, value_delimiter = ',', value_name = "NxLxW")]
+    sizes: Vec<Size>,
+    /// Random networks: seeds, as for torch.manual_seed
+    #[arg(long, default_value = "50..55")]
+    seeds: Seeds,
+    /// Images: the classifier
+    #[arg(long, value_name = "FILE", default_value = "models/mnist_2x500.onnx")]
+    model: PathBuf,
+    /// Images: where they are
+    #[arg(long, value_name = "PATH", default_value = "data")]
+    data: PathBuf,
+    /// Images: which
+    #[arg(long, value_name = "WHICH", default_value = "50")]
+    images: Selection,
+    /// Images: L1 budget
+    #[arg(long, default_value_t = 5.0, value_parser = positive)]
+    delta: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Experiment {
+    Random,
+    Mnist,
+}
+
+impl Experiment {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Mnist => "mnist",
+        }
+    }
+}
+
+pub fn run(out: &mut (impl Write + Send), args: PaperArgs) -> Result<()> {
+    match args.experiment {
+        Experiment::Random => {
+            let sizes =
+                if args.sizes.is_empty() { Size::of_the_paper() } else { args.sizes.clone() };
+            let of_size =
+                |&size| args.seeds.0.iter().map(move |&seed| Instance::random(size, seed));
+            let instances: Vec<Instance> = sizes.iter().flat_map(of_size).collect();
+            compare(out, &args, &instances, BTreeMap::new())
+        }
+        Experiment::Mnist => {
+            let problems = Problems {
+                model: args.model.clone(),
+                data: args.data.clone(),
+                images: args.images.clone(),
+                delta: args.delta,
+            };
+            let (model, list) = problems.open()?;
+            let of_image = |problem: super::Problem| {
+                let pair = (problem.predicted, problem.runner_up);
+                let network = &model.network;
+                Instance::image(network, problem.image, problem.pixels, args.delta, pair)
+            };
+            let instances: Vec<Instance> = list.into_iter().map(of_image).collect();
+            compare(out, &args, &instances, settings(&args, &model))
+        }
+    }
+}
+
+/// What else makes a difference for images.
+fn settings(args: &PaperArgs, model: &OnnxModel) -> BTreeMap<String, String> {
+    let model = format!("{} (SHA-256 {})", args.model.display(), model.sha256);
+    let data = args.data.display().to_string();
+    let all = [("--model", model), ("--data", data), ("--delta", args.delta.to_string())];
+    all.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn compare(
+    out: &mut (impl Write + Send),
+    args: &PaperArgs,
+    instances: &[Instance],
+    settings: BTreeMap<String, String>,
+) -> Result<()> {
+    let directory = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("bench-{}", args.experiment.name())));
+    let manifest = Manifest {
+        experiment: args.experiment.name().to_owned(),
+        seconds: args.seconds,
+        settings,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let store = Store::open(&directory, &manifest)?;
+    catch_interrupts()?;
+    let all = instances.iter().flat_map(|i| args.methods.iter().map(move |&method| (i, method)));
+    let left: Vec<(&Instance, Method)> =
+        all.filter(|(instance, method)| !store.has(&instance.name, *method)).collect();
+    writeln!(
+        out,
+        "{:<24} {:<12} {:>14} {:>9} {:>9} {:>8}",
+        "instance", "method", "value", "best at", "finished", "seconds"
+    )?;
+    let shared = Mutex::new((store, out));
+    // One at a time and core, in order: threads that steal from each other's half would finish instances in any order.
+    left.par_iter().with_max_len(1).try_for_each(|&(instance, method)| -> Result<()> {
+        if STOP.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let names = (instance.name.as_str(), instance.group.as_str());
+        let run = instance
+            .with_query(|query| runs::run(query, names, method, instance.seed, args.seconds))?;
+        if STOP.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let (store, out) = &mut *shared;
+        writeln!(
+            out,
+            "{:<24} {:<12} {:>14.6} {:>9.2} {:>9} {:>8.2}",
+            run.instance, run.method, run.value, run.seconds_to_best, run.finished, run.seconds
+        )?;
+        out.flush()?;
+        store.add(run)
+    })?;
+    let (store, out) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if STOP.load(Ordering::Relaxed) {
+        bail!("interrupted; the same command continues in {}", directory.display());
+    }
+    let names: Vec<(String, String)> =
+        instances.iter().map(|i| (i.name.clone(), i.group.clone())).collect();
+    let methods = args.methods.iter().map(|method| method.name().to_owned()).collect();
+    let results = Results::new(methods, &names, &store.runs);
+    files::write(&store.directory, &manifest, &results)?;
+    files::summary(out, &results)?;
+    writeln!(out, "written: {}/REPORT.md", directory.display())?;
+    Ok(())
+}

@@ -107,15 +107,15 @@ impl<'m> Maximization<'m> {
         self.bounds.get_or_init(make)
     }
 
-    /// Writes the problem as a MILP for other solvers, without the objective's constant. The column `up_7` is input 7 minus its
-    /// lower bound.
+    /// Writes the problem as a MILP for other solvers. The column `up_7` is input 7 minus its lower bound.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn write_milp(&self, path: &Path, budget: &Budget) -> Result<(), LpError> {
         let set = InputSet::of_domain(self.domain, self.domain.lower.clone());
         let query = Query { set, ..self.query.clone() };
-        Relaxation::for_milp(&query, self.bounds(budget).neurons()).write_milp(path)
+        let milp = Relaxation::for_milp(&query, self.bounds(budget).neurons());
+        milp.write_milp(path, self.constant)
     }
 
     /// Bounds the objective, searches, and looks at the best point once more as it will be stored.

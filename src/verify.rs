@@ -1,11 +1,14 @@
 //! The pipeline for one image and its targets: bounds, search, judge.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::bounds::{Above, Arithmetic, CertifiedBound, Effort, LinearBounds};
 use crate::budget::Budget;
+use crate::encode::Relaxation;
 use crate::input::{InputSet, Norm, PictureLayout, Sample};
+use crate::lp::LpError;
 use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::query::{Candidate, Query};
@@ -222,6 +225,16 @@ impl<'m> Subject<'m> {
         let verdict = judged.verdict(&bounds)?;
         let bound = bounds.into_iter().min_by(|a, b| a.value().total_cmp(&b.value()));
         Ok(Answer { verdict, judged, bound, picture, found, stop, seed })
+    }
+
+    /// Writes the problem as a MILP for other solvers. The columns `up_7` and `down_7` are how far pixel 7 is moved from the image.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_milp(&self, target: Label, path: &Path, budget: &Budget) -> Result<(), LpError> {
+        let query = self.query(target);
+        let neurons = self.bounds(Arithmetic::Exact, budget).neurons();
+        Relaxation::for_milp(&query, neurons).write_milp(path, 0.0)
     }
 
     /// Whether a bound that holds in f32 proves that no point of the set fools the model into `target`.

@@ -451,13 +451,54 @@ fn for_a_verdict_a_search_ends_at_the_first_adversary() {
 }
 
 #[test]
-fn the_papers_method_is_never_better_than_the_own_one_on_the_fixture() {
+fn no_other_method_is_better_than_the_own_one_on_the_fixture() {
+    let margin = |record: &Value| record["margin"].as_f64().expect("a number");
     let own = records(&["--images", "6", "--delta", "5"]);
-    let paper = records(&["--images", "6", "--delta", "5", "--method", "paper"]);
-    for (own, paper) in own.iter().zip(&paper) {
-        let margin = |record: &Value| record["margin"].as_f64().expect("a number");
-        assert!(margin(own) >= margin(paper) - 1e-6, "{own} {paper}");
+    for method in ["paper", "sample-mip", "milp", "apgd", "frank-wolfe"] {
+        let asked = ["--images", "6", "--delta", "5", "--time-limit", "2", "--method", method];
+        for (own, other) in own.iter().zip(&records(&asked)) {
+            assert!(margin(own) >= margin(other) - 1e-6, "{method}: {own} {other}");
+            assert!(other["upper_bound"].as_f64() >= other["margin"].as_f64(), "{method}: {other}");
+            let claims = other["claimed_bound"].as_f64();
+            assert!(claims.is_none_or(|bound| bound >= margin(own) - 1e-6), "{method}: {other}");
+        }
     }
+}
+
+#[test]
+fn branch_and_bound_claims_what_the_search_finds() {
+    let asked = ["--images", "6", "--delta", "2"];
+    let own = records(&asked);
+    for start in [&["--method", "milp"][..], &["--method", "milp", "--warm-start"]] {
+        let milp = records(&[&asked, start].concat());
+        // Where the certified bound is met, branch and bound is not waited for.
+        let claims = own.iter().zip(&milp).filter(|(_, milp)| milp["stop"] == "claimed");
+        let claims: Vec<_> = claims.collect();
+        assert!(!claims.is_empty());
+        for (own, milp) in claims {
+            let pair = own["margin"].as_f64().zip(milp["claimed_bound"].as_f64());
+            assert!(pair.is_some_and(|(a, b)| (a - b).abs() < 1e-4), "{own} {milp}");
+        }
+    }
+    let warm = ["--model", FIXTURE, "--delta", "2", "--warm-start"];
+    mistake(&warm, &["--warm-start", "only --method milp"]);
+}
+
+#[test]
+fn the_problem_of_one_image_and_target_is_written_for_other_solvers() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("one.lp");
+    let file = path.to_str().expect("UTF-8");
+    let one = ["--images", "3,", "--delta", "2", "--write-model", file];
+    let one: Vec<&str> = ["--model", FIXTURE].into_iter().chain(one).collect();
+    stdout(&one);
+    let text = std::fs::read_to_string(&path).expect("written");
+    for word in ["max", "up_", "down_", "h_1_", "z_1_", "bin"] {
+        assert!(text.to_lowercase().contains(word), "{word}");
+    }
+    mistake(&[&one[..], &["--target", "all"]].concat(), &["--write-model", "one target, 9"]);
+    let two = ["--model", FIXTURE, "--images", "2", "--delta", "2", "--write-model", file];
+    mistake(&two, &["--write-model", "one image, 2"]);
 }
 
 /// Every adversary as it is on disk: inside the box, strictly inside the ball, and fooling the file.

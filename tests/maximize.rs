@@ -266,7 +266,8 @@ fn the_model_is_written_for_other_solvers() {
         assert!(!text.contains("down_"), "{text}");
     }
     let asked = ["--model", ACAS, "--objective", "y0", "--write-model"];
-    mistake(&[&asked[..], &["net.txt"]].concat(), "--write-model net.txt: must end in .mps or .lp");
+    let other = "'--write-model <FILE>': must end in .mps or .lp (try --help)";
+    mistake(&[&asked[..], &["net.txt"]].concat(), other);
     let nowhere = "rw-adv: /no/such/net.lp: cannot write: No such file or directory (os error 2)";
     mistake(&[&asked[..], &["/no/such/net.lp"]].concat(), nowhere);
 }

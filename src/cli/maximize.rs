@@ -16,8 +16,8 @@ use rw_adv::report::{self, Contents, MaximizeRecord, MaximizeSettings, ResultDir
 use rw_adv::search::Method;
 
 use super::method::MethodArgs;
-use super::positive;
 use super::problem::{STOP, catch_interrupts};
+use super::{milp_file, positive};
 
 #[derive(clap::Args)]
 pub struct MaximizeArgs {
@@ -52,9 +52,9 @@ pub struct MaximizeArgs {
     json: bool,
     /// First write the problem as a MILP for other solvers (.mps or .lp)
     ///
-    /// The objective's constant is left out. up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
+    /// up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
     /// of the first hidden layer, where the bounds leave its state open.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = milp_file)]
     write_model: Option<PathBuf>,
 }
 
@@ -75,11 +75,6 @@ fn bounds(text: &str) -> Result<[f64; 2], String> {
 pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     let options = args.method.options(args.seed)?;
-    if let Some(file) = &args.write_model
-        && !file.extension().is_some_and(|end| end == "mps" || end == "lp")
-    {
-        bail!("--write-model {}: must end in .mps or .lp", file.display());
-    }
     let model = OnnxModel::load(&args.model)?;
     let objective = Linear::of_outputs(&args.objective, model.network.outputs());
     let objective = objective.context("--objective")?;

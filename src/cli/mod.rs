@@ -6,7 +6,7 @@ mod problem;
 mod radius;
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -104,6 +104,12 @@ struct AttackArgs {
     /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
     #[arg(long, value_enum, default_value_t = GoalArg::Optimum)]
     goal: GoalArg,
+    /// First write the problem of one image and target as a MILP for other solvers (.mps or .lp)
+    ///
+    /// up_7 and down_7 are how far pixel 7 is moved from the image; h_1_5 and z_1_5 are output and state of neuron 5 of the first
+    /// hidden layer, where the bounds leave its state open. The objective is the margin.
+    #[arg(long, value_name = "FILE", value_parser = milp_file, hide_short_help = true)]
+    write_model: Option<PathBuf>,
     #[command(flatten)]
     run: RunArgs,
     /// Exit with code 1 when an adversary was found
@@ -140,6 +146,16 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A file that a MILP can be written to.
+fn milp_file(text: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(text);
+    if file.extension().is_some_and(|end| end == "mps" || end == "lp") {
+        Ok(file)
+    } else {
+        Err("must end in .mps or .lp".into())
+    }
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -160,6 +176,7 @@ struct Job {
     attack: Attack,
     settings: Settings,
     run: RunArgs,
+    write_model: Option<PathBuf>,
     exit_code: bool,
 }
 
@@ -183,12 +200,16 @@ impl Job {
             goal: args.goal.name(),
             way_out: args.method.way_out(),
         };
-        Ok(Self { problem, attack, settings, run, exit_code: args.exit_code })
+        let AttackArgs { write_model, exit_code, .. } = args;
+        Ok(Self { problem, attack, settings, run, write_model, exit_code })
     }
 
     fn run(self) -> Result<ExitCode> {
         let clock = Budget::unlimited();
         let items = self.problem.items()?;
+        if let Some(file) = &self.write_model {
+            self.write_milp(file, &items)?;
+        }
         let (results, files) =
             self.run.open_results(Contents::Attacks, &self.problem.model)?.unzip();
         catch_interrupts()?;
@@ -230,6 +251,19 @@ impl Job {
             1.. if self.exit_code => ExitCode::FAILURE,
             _ => ExitCode::SUCCESS,
         })
+    }
+
+    fn write_milp(&self, file: &Path, items: &[Item]) -> Result<()> {
+        let asked: usize = items.iter().map(|item| item.targets.len()).sum();
+        let [Item { sample, predicted, targets }] = items else {
+            bail!("--write-model: takes one image, {} were asked for", items.len());
+        };
+        let &[target] = &targets[..] else {
+            bail!("--write-model: takes one target, {asked} were asked for");
+        };
+        let subject = Subject::new(&self.problem.model, sample, *predicted, &self.attack);
+        let written = subject.write_milp(target, file, &Budget::unlimited());
+        written.with_context(|| file.display().to_string())
     }
 
     fn search(

@@ -48,6 +48,8 @@ pub struct Record {
     pub bound_method: Option<&'static str>,
     /// Whether the gap is closed: no point of the set has a larger margin (by 1e-6).
     pub optimal: bool,
+    /// What branch and bound claims no point can exceed, with `--method milp`: not a proof.
+    pub claimed_bound: Option<f64>,
     /// Distance of the point from the image, in the budget's norm.
     pub distance: f64,
     /// Number of pixels in which they differ.
@@ -103,6 +105,7 @@ impl Record {
             gap: bound.and(answer.gap()),
             bound_method: bound.map(|bound| bound.method().name()),
             optimal: bound.and(answer.gap()).is_some_and(|gap| gap < OPTIMAL_GAP),
+            claimed_bound: found.claimed_bound.filter(|bound| bound.is_finite()),
             distance: point.distance(),
             changed_pixels: point.changed_pixels(),
             starts: found.starts,

@@ -87,11 +87,11 @@ impl Relaxation<'_, '_> {
 
     /// Writes the model for other solvers, in the format (`.mps` or `.lp`) that the name ends in. Columns are called after
     /// what they mean: `h_1_5` and `z_1_5` are output and state of neuron 5 of the first hidden layer, `up_7` and `down_7` how far input 7 moves
-    /// from where it stands.
+    /// from where it stands. `offset` is added to the objective.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_milp(mut self, path: &Path) -> Result<(), LpError> {
+    pub fn write_milp(mut self, path: &Path, offset: f64) -> Result<(), LpError> {
         self.complete();
         let of_neuron =
             |kind: &str, n: &Neuron| format!("{kind}_{}_{}", n.id.layer + 1, n.id.index);
@@ -105,7 +105,7 @@ impl Relaxation<'_, '_> {
         for (col, name) in names.iter().enumerate() {
             self.lp.set_col_name(Col(col), name);
         }
-        self.lp.write(path, self.costs.constant)
+        self.lp.write(path, self.costs.constant + offset)
     }
 
     /// Adds all that is left to add on demand, and the binaries.

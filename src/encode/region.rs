@@ -14,7 +14,7 @@ use super::moves::Moves;
 use super::solve::{RegionError, Work, solve};
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Col, LpModel, LpSolution, Simplex};
+use crate::lp::{Col, LpModel, LpSolution, NewRows, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -58,13 +58,15 @@ pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<
     };
     let neurons: Vec<NeuronId> = (0..network.hidden().len()).flat_map(of_layer).collect();
     let slopes = network.slopes(&neurons, &pixels, pattern);
+    let mut rows = NewRows::default();
     for (k, neuron) in neurons.iter().enumerate() {
         let signed = moves.joined().map(|m| m.sign * slopes[(m.pixel, k)]);
-        let entries: Vec<(Col, f64)> = signed.enumerate().map(|(c, v)| (Col(c), v)).collect();
+        let entries = signed.enumerate().map(|(c, v)| (Col(c), v));
         let constant = at_centre.pre_activations(neuron.layer)[neuron.index];
         let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
-        lp.add_row(lower, upper, &entries);
+        rows.push(lower, upper, entries);
     }
+    lp.add_gathered(&rows);
     let unlimited = Budget::unlimited();
     let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut Work::default())?;
     Ok(query.value(&at_centre) + solution.objective)
@@ -200,17 +202,19 @@ impl<'q, 'n> RegionLp<'q, 'n> {
             neurons.iter().copied().filter(|n| !self.is_row.contains(n)).collect();
         let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
         let slopes = self.query.network.slopes(&new, &pixels, pattern);
+        let mut rows = NewRows::default();
         for (r, &neuron) in new.iter().enumerate() {
             let slope = slopes.col_as_slice(r);
             let signed = self.moves.joined().zip(slope).map(|(m, slope)| m.sign * slope);
-            let entries: Vec<_> = signed.enumerate().map(|(c, v)| (Col(c), v)).collect();
+            let entries = signed.enumerate().map(|(c, v)| (Col(c), v));
             let constant = self.at_centre.pre_activations(neuron.layer)[neuron.index];
             let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
-            self.lp.add_row(lower, upper, &entries);
+            rows.push(lower, upper, entries);
             self.neurons.push(neuron);
             self.is_row.insert(neuron);
             self.work.rows += 1;
         }
+        self.lp.add_gathered(&rows);
     }
 
     /// The neurons with the wrong sign at `point`, worst first, a round's worth of them.

@@ -40,6 +40,36 @@ pub struct Sparse<'a> {
     pub values: &'a [f64],
 }
 
+/// Rows gathered for [`LpModel::add_gathered`].
+#[derive(Clone, Debug)]
+pub struct NewRows {
+    lowers: Vec<f64>,
+    uppers: Vec<f64>,
+    starts: Vec<usize>,
+    index: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Default for NewRows {
+    fn default() -> Self {
+        let (lowers, uppers) = (Vec::new(), Vec::new());
+        Self { lowers, uppers, starts: vec![0], index: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl NewRows {
+    /// One more row.
+    pub fn push(&mut self, lower: f64, upper: f64, entries: impl IntoIterator<Item = (Col, f64)>) {
+        for (col, value) in entries {
+            self.index.push(col.0);
+            self.values.push(value);
+        }
+        self.starts.push(self.index.len());
+        self.lowers.push(lower);
+        self.uppers.push(upper);
+    }
+}
+
 /// When to stop a solve early. The default is never.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -272,6 +302,12 @@ impl LpModel {
         let bounds = lowers.iter().zip(uppers).map(|(&lower, &upper)| Bounds::new(lower, upper));
         self.rows.extend(bounds);
         first
+    }
+
+    /// Adds what was gathered, in one call, and returns the first row: the solver copies its whole matrix in every call.
+    pub fn add_gathered(&mut self, rows: &NewRows) -> Row {
+        let NewRows { lowers, uppers, starts, index, values } = rows;
+        self.add_rows(lowers, uppers, Sparse { starts, index, values })
     }
 
     /// Changes one cost.

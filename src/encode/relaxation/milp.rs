@@ -8,7 +8,7 @@ use super::{Neuron, Relaxation, Side};
 use crate::bounds::Interval;
 use crate::budget::Budget;
 use crate::encode::{RegionError, Work};
-use crate::lp::{Col, Limits, LpError, LpOutcome, Row, Simplex, Watch};
+use crate::lp::{Col, Limits, LpError, LpOutcome, NewRows, Row, Simplex, Watch};
 use crate::network::NeuronId;
 
 /// What branch and bound says.
@@ -120,9 +120,11 @@ impl Relaxation<'_, '_> {
         let all: Vec<(NeuronId, Side)> = self.neurons.iter().map(|n| (n.id, Side::BigM)).collect();
         self.add_rows(&all);
         let off = self.lp.rows();
+        let mut rows = NewRows::default();
         for place in 0..self.neurons.len() {
-            self.lp.add_row(f64::NEG_INFINITY, 0.0, &[(Col(place), 1.0)]);
+            rows.push(f64::NEG_INFINITY, 0.0, [(Col(place), 1.0)]);
         }
+        self.lp.add_gathered(&rows);
         for (place, Neuron { interval, .. }) in self.neurons.iter().enumerate() {
             let Interval { lower, upper } = *interval;
             let rows = [(Row(big_m + place), -lower), (Row(off + place), -upper)];

@@ -20,7 +20,7 @@ use super::solve::{RegionError, Work, solve};
 use crate::bounds::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
 use crate::input::Move;
-use crate::lp::{Basis, Col, LpModel, LpSolution, Place, Row, Simplex};
+use crate::lp::{Basis, Col, LpModel, LpSolution, NewRows, Place, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::Query;
 use crate::tolerance;
@@ -337,6 +337,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             });
             self.spread(rows, layer - 1)
         });
+        let mut rows = NewRows::default();
         for (k, &(id, side)) in wanted.iter().enumerate() {
             let place = self.place[layer][id.index];
             let Interval { lower, upper } = self.bounds.layer(layer)[id.index];
@@ -369,7 +370,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 Side::Sign if self.stable.get(layer, id.index) => (f64::NEG_INFINITY, constant),
                 Side::Sign => (constant, f64::INFINITY),
             };
-            let row = self.lp.add_row(low, high, &entries);
+            let row = Row(self.lp.rows() + k);
+            rows.push(low, high, entries);
             self.rows.push((id, factor));
             match (side, place) {
                 (Side::Lower, Some(place)) => self.neurons[place].lower = Some(row),
@@ -379,6 +381,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             }
             self.work.rows += 1;
         }
+        self.lp.add_gathered(&rows);
     }
 
     /// Solves the relaxation as it is now fixed. `Ok(None)`: no point was found that fits the fixings.

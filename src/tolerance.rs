@@ -1,7 +1,7 @@
 //! Every epsilon, with its reason.
 
 /// A neuron whose pre-activation has the wrong sign by more than this gets its row in a region LP. Below HiGHS's own
-/// feasibility tolerance (1e-7) there would be nothing to gain: the LP would not move.
+/// feasibility tolerance (1e-7) there would be nothing to gain: the LP would not move. Within it a neuron may take either state.
 pub const VIOLATION: f64 = 1e-7;
 
 /// A neuron whose row is in the LP may have the wrong sign by this much: HiGHS keeps rows to 1e-7 after scaling. More
@@ -23,3 +23,6 @@ pub const INSIDE: f64 = 1e-9;
 /// How far a point may break a linear constraint on the input, in units of the constraint's largest weight: HiGHS keeps
 /// rows, and the columns in them, to 1e-7. Bounds are proven for all points that keep this.
 pub const CONSTRAINT: f64 = 2e-7;
+
+/// A pixel counts as changed from here on: less is what rounding makes of a projection.
+pub const CHANGED: f64 = 1e-9;

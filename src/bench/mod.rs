@@ -312,8 +312,9 @@ fn quality(
         let best = answer.point.map(|point| query.evaluate(point, &mut trace).margin);
         let best = best.unwrap_or(f64::NEG_INFINITY);
         // A proof that disagrees with a point that the network itself confirms is no proof.
-        let sound = found.best.margin.max(best) <= answer.claimed_bound + 1e-6;
-        let closed = answer.finished && answer.claimed_bound - found.best.margin.max(best) <= 1e-4;
+        let claimed = answer.claimed_bound.unwrap_or(f64::INFINITY);
+        let sound = found.best.margin.max(best) <= claimed + 1e-6;
+        let closed = answer.finished && claimed - found.best.margin.max(best) <= 1e-4;
         let missed = best > found.best.margin + 1e-4;
         proven += usize::from(sound && closed);
         reached += usize::from(sound && closed && !missed);

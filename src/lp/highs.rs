@@ -469,14 +469,19 @@ impl Highs {
     pub fn run(&mut self, watch: Option<&mut Watch<'_>>) -> Status {
         let watched = watch.is_some();
         if let Some(watch) = watch {
+            let data: *mut Watch<'_> = watch;
             // SAFETY: a live object. HiGHS calls back only during the run below, on this thread, while `watch` is borrowed;
-            // afterwards the callbacks are stopped and the pointer is taken back.
-            unsafe {
-                let data: *mut Watch<'_> = watch;
-                highs_sys::Highs_setCallback(self.raw.as_ptr(), Some(call_back), data.cast());
-                for kind in CALLBACKS {
-                    highs_sys::Highs_startCallback(self.raw.as_ptr(), kind);
-                }
+            // afterwards all kinds are stopped, so that the pointer is never followed again. A panic in there aborts.
+            let accepted = unsafe {
+                highs_sys::Highs_setCallback(self.raw.as_ptr(), Some(call_back), data.cast())
+                    == highs_sys::STATUS_OK
+                    && CALLBACKS.iter().all(|&kind| {
+                        highs_sys::Highs_startCallback(self.raw.as_ptr(), kind)
+                            == highs_sys::STATUS_OK
+                    })
+            };
+            if !accepted {
+                log::warn!("HiGHS takes no callbacks: branch and bound ends only at its limits");
             }
         }
         // SAFETY: a live object.

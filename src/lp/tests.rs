@@ -938,3 +938,67 @@ fn a_file_that_cannot_be_opened_is_an_error() {
     let written = dense(2, 3, 0).write("/no/such/place/net.lp".as_ref(), 0.0);
     assert!(matches!(written, Err(LpError::Unwritable(_))), "{written:?}");
 }
+
+/// A knapsack of coprime weights that branch and bound does not see through at the root.
+fn hard_knapsack() -> (LpModel, Vec<f64>) {
+    let (mut model, mut costs) = (LpModel::new(), Vec::new());
+    let mut noise = Noise(7);
+    let cols: Vec<(Col, f64)> = (0..40)
+        .map(|_| {
+            let weight = noise.between(100.0, 200.0).floor();
+            costs.push(weight + noise.between(0.0, 9.0));
+            let col = model.add_col(costs[costs.len() - 1], 0.0, 1.0, &[]);
+            model.set_integer(col, true);
+            (col, weight)
+        })
+        .collect();
+    for row in 0..5 {
+        let shifted = cols.iter().map(|&(col, weight)| (col, weight + ((col.0 * row) % 7) as f64));
+        let entries: Vec<(Col, f64)> = shifted.collect();
+        model.add_row(-INF, 2500.5, &entries);
+    }
+    (model, costs)
+}
+
+#[test]
+fn who_looks_on_hears_of_better_points_and_may_end_branch_and_bound() {
+    let (mut model, costs) = hard_knapsack();
+    let mut values = Vec::new();
+    let mut better = |cols: &[f64]| {
+        assert_eq!(cols.len(), costs.len());
+        values.push(costs.iter().zip(cols).map(|(c, x)| c * x).sum::<f64>());
+    };
+    let limits = Limits { nodes: Some(500), ..NEVER };
+    let mut watch = Watch { better: &mut better, stop: &|| false };
+    let outcome = model.solve_watched(&limits, Simplex::Choose, Some(&mut watch));
+    let best = match outcome.expect("a program") {
+        LpOutcome::Optimal(solution) => solution.objective,
+        LpOutcome::Limit(stopped) => stopped.incumbent.expect("a point").objective,
+        other => panic!("{other:?}"),
+    };
+    assert!(values.windows(2).all(|pair| pair[0] < pair[1] + 1e-9), "{values:?}");
+    assert!(values.last().is_some_and(|&last| close(last, best)), "{values:?} {best}");
+
+    let (mut model, _) = hard_knapsack();
+    let mut watch = Watch { better: &mut |_| (), stop: &|| true };
+    let outcome = model.solve_watched(&NEVER, Simplex::Choose, Some(&mut watch));
+    match outcome.expect("a program") {
+        LpOutcome::Limit(stopped) => assert_eq!(stopped.limit, LimitKind::Interrupt),
+        other => panic!("{other:?}"),
+    }
+    // Nobody looks on any more.
+    let limits = Limits { nodes: Some(1), ..NEVER };
+    assert!(model.solve(&limits, Simplex::Choose).is_ok());
+}
+
+#[test]
+fn gathered_rows_are_rows() {
+    let mut model = LpModel::new();
+    let (x, y) = (model.add_col(1.0, 0.0, 9.0, &[]), model.add_col(1.0, 0.0, 9.0, &[]));
+    let mut rows = NewRows::default();
+    rows.push(-INF, 4.0, [(x, 1.0), (y, 2.0)]);
+    rows.push(-INF, 6.0, [(x, 3.0)]);
+    assert_eq!(model.add_gathered(&rows), Row(0));
+    assert_eq!(model.rows(), 2);
+    assert_close(&optimum(&mut model, Simplex::Choose).cols, &[2.0, 1.0]);
+}

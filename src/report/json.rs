@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::record::SCHEMA;
@@ -14,6 +15,14 @@ use crate::onnx::OnnxModel;
 pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, record)?;
     writeln!(out)
+}
+
+/// What a record was, if `text` is one, whole.
+///
+/// # Errors
+/// When it is not.
+pub fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
+    Ok(serde_json::from_slice(text)?)
 }
 
 /// The contents of `summary.json`.

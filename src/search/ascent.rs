@@ -3,6 +3,7 @@
 //! A margin of a ReLU network is nearly convex along most segments, so the full step is usually the best one; where it
 //! is not, the first maximum along the segment is found exactly, piece by linear piece.
 
+use crate::budget::Budget;
 use crate::encode::Vertices;
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::query::{Candidate, Query};
@@ -13,15 +14,19 @@ const MOST_STEPS: usize = 100;
 /// Linear pieces followed at most in one line search.
 const MOST_PIECES: usize = 200;
 
-/// Climbs from `start` until no vertex is better to first order, or the vertices' time is up.
+/// Climbs from `start` until no vertex is better to first order, or the time is up.
 pub fn frank_wolfe(
     query: &Query,
     start: Candidate,
     vertices: &mut Vertices,
     trace: &mut Trace,
+    budget: &Budget,
 ) -> Candidate {
     let mut best = start;
     for _ in 0..MOST_STEPS {
+        if budget.is_spent() {
+            break;
+        }
         query.network.forward(&best.point, trace);
         let pattern = ActivationPattern::at(trace);
         let gradient = query.network.gradient(&query.objective, &pattern);
@@ -40,7 +45,7 @@ pub fn frank_wolfe(
         let next = if full.margin > best.margin {
             full
         } else {
-            first_maximum(query, &best.point, &full.point, trace)
+            first_maximum(query, &best.point, &full.point, trace, budget)
         };
         if next.margin <= best.margin + tolerance::GAIN {
             break;
@@ -51,13 +56,22 @@ pub fn frank_wolfe(
 }
 
 /// The first maximum on the way from `from` to `to`.
-fn first_maximum(query: &Query, from: &[f64], to: &[f64], trace: &mut Trace) -> Candidate {
+fn first_maximum(
+    query: &Query,
+    from: &[f64],
+    to: &[f64],
+    trace: &mut Trace,
+    budget: &Budget,
+) -> Candidate {
     let network = query.network;
     network.forward(from, trace);
     let mut pattern = ActivationPattern::at(trace);
     let mut ahead = Trace::new(network);
     let mut at = from.to_vec();
     for _ in 0..MOST_PIECES {
+        if budget.is_spent() {
+            break;
+        }
         // On this piece everything is affine: `trace` at the near end, `ahead` extrapolated to the far one.
         network.forward_held(&at, &pattern, trace);
         network.forward_held(to, &pattern, &mut ahead);

@@ -12,7 +12,7 @@ use crate::bounds::NeuronBounds;
 use crate::encode::{RegionLp, Vertices};
 use crate::network::{ActivationPattern, Trace};
 use crate::query::{Candidate, Query};
-use crate::walk::{WayOut, walk};
+use crate::walk::{StopReason, Walk, WayOut, walk};
 
 /// Many climbs end in few places. After so many starts without gain, one that climbs to where a walk has been is walked from
 /// as it is: slower, but it sees other regions.
@@ -33,7 +33,7 @@ pub(super) fn climb<'q>(
     let mut vertices = Vertices::new(&query.set, *incumbent.budget);
     let mut seen: HashSet<ActivationPattern> = HashSet::new();
     let mut starts = Starts::new(query, bounds, options, rng);
-    let mut promise = Promise::new(query);
+    let mut promise = Promise::new(query, options.patience);
     let mut finished = 0;
     let stop = loop {
         if let Some(stop) = incumbent.stop() {
@@ -57,7 +57,7 @@ pub(super) fn climb<'q>(
                 let reach = if kind == StartKind::Nearby { REACH_NEARBY } else { REACH };
                 sign_ascent(query, start.clone(), reach, &mut trace, incumbent.budget)
             } else {
-                frank_wolfe(query, start.clone(), &mut vertices, &mut trace)
+                frank_wolfe(query, start.clone(), &mut vertices, &mut trace, incumbent.budget)
             };
             query.network.forward(&climbed.point, &mut trace);
             if incumbent.idle() < UNCLIMBED_AFTER || !seen.contains(&ActivationPattern::at(&trace))
@@ -68,17 +68,22 @@ pub(super) fn climb<'q>(
         }
         let mut gained = incumbent.offer(start.clone());
         let walks_from = match options.method {
-            Method::FrankWolfe => None,
+            Method::FrankWolfe => {
+                finished += usize::from(!incumbent.budget.is_spent());
+                None
+            }
             Method::Rw if climbs => promise.pick(start, incumbent.best.margin),
             _ => Some(start),
         };
         if let Some(start) = walks_from.filter(|_| incumbent.stop().is_none()) {
             let before = start.margin;
-            let end = walk(&mut region, start, &mut seen, way_out, incumbent.budget).end;
-            promise.learn(end.margin - before);
+            let Walk { end, stop } = walk(&mut region, start, &mut seen, way_out, incumbent.budget);
+            if climbs {
+                promise.learn(end.margin - before);
+            }
             gained |= incumbent.offer(end);
+            finished += usize::from(stop == StopReason::LocalOptimum);
         }
-        finished += usize::from(!incumbent.budget.is_spent());
         incumbent.finished_start(gained);
         let work = region.work() + vertices.work() + starts.work();
         starts.learn(kind, gained, work.iterations - spent);
@@ -87,46 +92,52 @@ pub(super) fn climb<'q>(
     Ended { stop, starts: starts.made(), finished, work, claimed_bound: None }
 }
 
-/// Which ends of climbs are walked from. All of them, where region LPs are small. In a box with many inputs a walk costs as much
-/// as dozens of climbs: there the first climbs are only compared, and the best is walked from; afterwards those that the
-/// largest gain of a walk so far, and half of it more, would lift above the best point.
+/// Which ends of climbs are walked from. Where a budget lets few pixels move, all. In a box a walk costs as much as many climbs: there
+/// the first climbs are only compared, and the best is walked from; afterwards those that three times the mean gain of a walk would lift
+/// above the best point.
 struct Promise {
-    compared: usize,
+    /// Climbs still to be compared, the last one included; none where all are walked from.
+    to_compare: Option<usize>,
     best: Option<Candidate>,
-    gain: f64,
+    walks: usize,
+    gains: f64,
 }
 
 impl Promise {
     /// Climbs that are only compared.
     const FIRST: usize = 10;
 
-    /// Region LPs with more entries than this are large.
-    const LARGE: usize = 50_000;
+    /// How many times the mean gain to hope for.
+    const HOPE: f64 = 3.0;
 
-    const HOPE: f64 = 1.5;
-
-    fn new(query: &Query) -> Self {
-        let network = query.network;
-        let large = query.set.is_box() && network.neurons() * network.inputs() >= Self::LARGE;
-        let (compared, gain) = if large { (0, 0.0) } else { (Self::FIRST, f64::INFINITY) };
-        Self { compared, best: None, gain }
+    fn new(query: &Query, patience: usize) -> Self {
+        // Whoever has little patience wants to see a walk nevertheless.
+        let to_compare = query.set.is_box().then_some(Self::FIRST.min(patience));
+        Self { to_compare, best: None, walks: 0, gains: 0.0 }
     }
 
     /// What to walk from, if from anything, after a climb to `end`.
     fn pick(&mut self, end: Candidate, best_margin: f64) -> Option<Candidate> {
-        if self.compared == Self::FIRST {
-            return (end.margin + Self::HOPE * self.gain > best_margin).then_some(end);
+        match &mut self.to_compare {
+            None => Some(end),
+            Some(0) => {
+                let hope = Self::HOPE * self.gains / self.walks.max(1) as f64;
+                (end.margin + hope > best_margin).then_some(end)
+            }
+            Some(left) => {
+                *left -= 1;
+                if self.best.as_ref().is_none_or(|best| end.margin > best.margin) {
+                    self.best = Some(end);
+                }
+                if *left == 0 { self.best.take() } else { None }
+            }
         }
-        self.compared += 1;
-        if self.best.as_ref().is_none_or(|best| end.margin > best.margin) {
-            self.best = Some(end);
-        }
-        if self.compared == Self::FIRST { self.best.take() } else { None }
     }
 
-    /// Remembers what a walk has gained.
+    /// Remembers what a walk from the end of a climb has gained.
     fn learn(&mut self, gain: f64) {
-        self.gain = self.gain.max(gain);
+        self.walks += 1;
+        self.gains += gain;
     }
 }
 
@@ -137,14 +148,16 @@ mod tests {
     #[test]
     fn of_the_first_climbs_the_best_is_walked_from_then_what_may_become_the_best() {
         let end = |margin: f64| Candidate { point: vec![margin], margin };
-        let mut promise = Promise { compared: 0, best: None, gain: 0.0 };
-        for k in 1..Promise::FIRST {
-            assert_eq!(promise.pick(end(if k == 3 { 5.0 } else { 1.0 }), 5.0), None);
+        let mut promise = Promise { to_compare: Some(4), best: None, walks: 0, gains: 0.0 };
+        for margin in [1.0, 5.0, 1.0] {
+            assert_eq!(promise.pick(end(margin), 5.0), None);
         }
         assert_eq!(promise.pick(end(2.0), 5.0), Some(end(5.0)));
-        promise.learn(1.0);
-        promise.learn(0.5);
+        promise.learn(0.7);
+        promise.learn(0.3);
         assert_eq!(promise.pick(end(4.4), 6.0), None);
         assert_eq!(promise.pick(end(4.6), 6.0), Some(end(4.6)));
+        let mut all = Promise { to_compare: None, best: None, walks: 0, gains: 0.0 };
+        assert_eq!(all.pick(end(1.0), 9.0), Some(end(1.0)));
     }
 }

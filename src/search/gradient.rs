@@ -11,6 +11,7 @@ use crate::encode::{Vertices, Work};
 use crate::input::InputSet;
 use crate::network::{ActivationPattern, Trace};
 use crate::query::{Candidate, Query};
+use crate::tolerance;
 
 /// Iterations of one run of APGD, all phases together.
 const ITERATIONS: usize = 100;
@@ -32,9 +33,6 @@ const SMALLEST_STEP: f64 = 0.1;
 
 /// The sparsity has settled when it is no longer below this share of the last one.
 const SETTLED: f64 = 0.95;
-
-/// A pixel counts as changed from here on.
-const CHANGED: f64 = 1e-9;
 
 /// Steps of projected gradient below this share of the box are none.
 const STUCK: f64 = 1e-5;
@@ -90,21 +88,22 @@ impl Climber<'_, '_> {
         for (factor, share) in PHASES {
             let radius = factor * budget;
             let set = self.query.set.with_budget(radius);
-            let (start, sparsity) = match best {
+            let (start, sparsity, changed) = match best {
                 None => {
                     let Ok(start) = sample(&mut Vertices::new(&set, *incumbent.budget), rng) else {
                         return false;
                     };
-                    (start, FIRST_SPARSITY * set.dimension() as f64)
+                    let all = set.dimension() as f64;
+                    (start, FIRST_SPARSITY * all, all)
                 }
                 Some(best) => {
                     let start = set.project(&best.candidate.point);
-                    let changed = changed(&set, &start) as f64;
-                    (start, changed / SHRINK)
+                    let changed = changed(&set, &start);
+                    (start, changed / SHRINK, changed)
                 }
             };
             let iterations = (share * ITERATIONS as f64).round() as usize;
-            let phase = Phase { set, radius, sparsity, iterations };
+            let phase = Phase { set, radius, sparsity, changed, iterations };
             best = Some(self.phase(phase, start, incumbent));
         }
         best.is_some_and(|best| incumbent.offer(best.candidate))
@@ -112,12 +111,11 @@ impl Climber<'_, '_> {
 
     /// Steepest ascent in the L1 norm: each step moves the steepest pixels by equal amounts and is projected back.
     fn phase(&mut self, phase: Phase, start: Vec<f64>, incumbent: &Incumbent) -> At {
-        let Phase { set, radius, mut sparsity, iterations } = phase;
+        let Phase { set, radius, mut sparsity, changed: mut last_changed, iterations } = phase;
         let checkpoint = ((CHECKPOINT * iterations as f64) as usize).max(1);
         let mut step = radius;
         let mut here = self.at(start);
         let mut best = here.clone();
-        let mut last_changed = set.dimension() as f64;
         for iteration in 1..=iterations {
             if incumbent.stop().is_some() {
                 break;
@@ -132,7 +130,7 @@ impl Climber<'_, '_> {
                 best = here.clone();
             }
             if iteration % checkpoint == 0 {
-                let changed = changed(&set, &best.candidate.point) as f64;
+                let changed = changed(&set, &best.candidate.point);
                 sparsity = changed / SHRINK;
                 if changed < SETTLED * last_changed {
                     // Still becoming sparser: large steps again, from the best point.
@@ -209,17 +207,21 @@ impl Climber<'_, '_> {
     }
 }
 
+/// One phase of APGD.
 struct Phase {
     set: InputSet,
     radius: f64,
+    /// How many pixels the first steps move.
     sparsity: f64,
+    /// How many pixels the point it begins with changes; at first, all.
+    changed: f64,
     iterations: usize,
 }
 
-/// The pixels with the largest slopes, `many` of them, at least one.
+/// The pixels with the largest slopes, `many` of them, at least one; none without a slope.
 fn steepest(gradient: &[f64], many: usize) -> Vec<usize> {
-    let mut pixels: Vec<usize> = (0..gradient.len()).collect();
-    let many = many.clamp(1, gradient.len());
+    let mut pixels: Vec<usize> = (0..gradient.len()).filter(|&i| gradient[i] != 0.0).collect();
+    let many = many.max(1);
     if many < pixels.len() {
         let steeper =
             |a: &usize, b: &usize| gradient[*b].abs().total_cmp(&gradient[*a].abs()).then(a.cmp(b));
@@ -231,6 +233,27 @@ fn steepest(gradient: &[f64], many: usize) -> Vec<usize> {
 }
 
 /// How many pixels differ from the centre.
-fn changed(set: &InputSet, point: &[f64]) -> usize {
-    point.iter().zip(set.centre()).filter(|(x, c)| (**x - **c).abs() > CHANGED).count()
+fn changed(set: &InputSet, point: &[f64]) -> f64 {
+    let differ = |(x, c): &(&f64, &f64)| (*x - *c).abs() > tolerance::CHANGED;
+    point.iter().zip(set.centre()).filter(differ).count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steepest_pixels_have_a_slope() {
+        let gradient = [0.0, -3.0, 1.0, 0.0, 2.0];
+        assert_eq!(steepest(&gradient, 2), [1, 4]);
+        assert_eq!(steepest(&gradient, 0), [1]);
+        assert_eq!(steepest(&gradient, 9), [1, 2, 4]);
+        assert!(steepest(&[0.0, 0.0], 1).is_empty());
+    }
+
+    #[test]
+    fn what_differs_by_rounding_has_not_changed() {
+        let set = InputSet::l1_ball(&[0.1, 0.2, 0.3], 1.0);
+        assert_eq!(changed(&set, &[0.1, 0.2 + 1e-12, 0.4]), 1.0);
+    }
 }

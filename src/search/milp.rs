@@ -30,6 +30,9 @@ pub(super) fn branch_and_bound<'q>(
         });
         work = first.work;
     }
+    if let Some(stop) = incumbent.stop() {
+        return Ended { stop, starts: 1, finished: 0, work, claimed_bound: None };
+    }
     let start = warm.then(|| incumbent.best.point.clone());
     let mut trace = Trace::new(query.network);
     let relaxation = Relaxation::for_milp(query, bounds());
@@ -43,7 +46,7 @@ pub(super) fn branch_and_bound<'q>(
             if let Some(point) = answer.point {
                 incumbent.offer(query.evaluate(point, &mut trace));
             }
-            (answer.finished, Some(answer.claimed_bound))
+            (answer.finished, answer.claimed_bound)
         }
         Err(error) => {
             if !matches!(error, RegionError::Budget) {

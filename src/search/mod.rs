@@ -166,7 +166,8 @@ pub fn ascend_from(
     if query.set.is_box() {
         sign_ascent(query, start, REACH, trace, budget)
     } else {
-        frank_wolfe(query, start, &mut Vertices::new(&query.set, *budget), trace)
+        let mut vertices = Vertices::new(&query.set, *budget);
+        frank_wolfe(query, start, &mut vertices, trace, budget)
     }
 }
 

@@ -20,9 +20,6 @@ use crate::tolerance;
 /// the best.
 const WITHIN: f64 = 1.0 / 3.0;
 
-/// A neuron this close to zero may take either state.
-const ZERO: f64 = 1e-7;
-
 pub(super) fn sample_and_mip<'q>(
     query: &'q Query<'_>,
     bounds: &dyn Fn() -> &'q NeuronBounds,
@@ -78,16 +75,15 @@ fn follow<'q>(
     loop {
         let zero = (0..trace.hidden()).flat_map(|layer| {
             let g = trace.pre_activations(layer).iter().enumerate();
-            g.filter(|(_, g)| g.abs() <= ZERO).map(move |(index, _)| NeuronId { layer, index })
+            g.filter(|(_, g)| g.abs() <= tolerance::VIOLATION)
+                .map(move |(index, _)| NeuronId { layer, index })
         });
         let free: HashSet<NeuronId> = zero.chain(held.drain(..)).collect();
         let around = Relaxation::around(query, bounds(), &pattern, &free);
-        let mut enough = false;
         let answer = around.solve_milp(Some(&here.point), budget, |point| {
             let mut trace = Trace::new(query.network);
             incumbent.offer(query.evaluate(point.to_vec(), &mut trace));
-            enough = incumbent.stop().is_some();
-            enough
+            incumbent.stop().is_some()
         })?;
         *milps = *milps + answer.work;
         let Some(point) = answer.point else { return Err(RegionError::Budget) };

@@ -29,7 +29,7 @@ const RELAXED_COST: f64 = 5000.0;
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartKind {
-    /// The set's centre, climbed from and, as the second start, walked from as it is; that of a box, a mere corner, only
+    /// The set's centre, climbed from and, as the second start, walked from as it is; in a box, where such walks are long, only
     /// climbed from.
     Centre,
     /// A random pattern, biased towards what helps; the point is the best one if that pattern held everywhere.
@@ -189,7 +189,7 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
 /// neurons are unstable, more the larger the network is.
 fn relaxed_cost(query: &Query) -> f64 {
     if query.set.is_box() {
-        (query.network.neurons() * query.network.inputs()) as f64 / 10.0
+        (query.network.neurons() * query.network.inputs()) as f64
     } else {
         RELAXED_COST
     }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use rw_adv::report::figure::{Curves, Scatter, Series};
 
 use super::compare::{CLEAR, Results, Row, TIE, gain};
+use super::instances::Size;
 use super::runs::{Manifest, Run};
 
 /// The method that is compared with all others.
@@ -82,6 +83,9 @@ fn figures(
 ) -> Result<Vec<(String, String)>> {
     let random = manifest.experiment == "random";
     let mut drawn = Vec::new();
+    let mut families: Vec<String> = results.instances.iter().map(family_of).collect();
+    families.sort();
+    families.dedup();
     for other in others(results) {
         // The paper's own comparisons carry the paper's numbers.
         let name = match (random, other.as_str()) {
@@ -91,9 +95,9 @@ fn figures(
             _ => format!("{OURS}_{other}"),
         };
         let duel = results.duel(OURS, &other);
-        let of_group = |group: &&str| {
-            let pairs = results.pairs(&other, OURS).filter(|(row, ..)| row.group == *group);
-            Series { name: (*group).to_owned(), points: pairs.map(|(_, x, y)| (x, y)).collect() }
+        let of_family = |family: &String| {
+            let pairs = results.pairs(&other, OURS).filter(|(row, ..)| family_of(row) == *family);
+            Series { name: family.clone(), points: pairs.map(|(_, x, y)| (x, y)).collect() }
         };
         let positive = results.pairs(&other, OURS).all(|(_, x, y)| x > 0.0 && y > 0.0);
         let figure = Scatter {
@@ -105,7 +109,7 @@ fn figures(
             x_label: other.clone(),
             y_label: OURS.to_owned(),
             log: random && positive,
-            groups: results.groups().iter().map(of_group).collect(),
+            groups: families.iter().map(of_family).collect(),
         };
         figure.write(&directory.join(&name))?;
         drawn.push((name, format!("best value of {OURS} (up) against {other} (right)")));
@@ -136,7 +140,10 @@ fn figures(
     let many = results.instances.len().max(1) as f64;
     let (height, label): (&dyn Fn(&Row, f64) -> f64, &str) = if random {
         // Values of networks of all sizes are comparable only relative to the best.
-        (&|row, value| value / row.best(), "mean share of the best value known")
+        (
+            &|row, value| (1.0 + gain(value, row.best())).max(0.0),
+            "mean share of the best value known",
+        )
     } else {
         (&|_, value| value, "mean margin")
     };
@@ -151,6 +158,14 @@ fn figures(
     anytime.write(&directory.join("anytime"))?;
     drawn.push(("anytime".into(), format!("{label}, over time")));
     Ok(drawn)
+}
+
+/// What an instance is drawn as: random networks by depth and width, whatever their inputs.
+fn family_of(row: &Row) -> String {
+    match row.group.parse::<Size>() {
+        Ok(Size { layers, width, .. }) => format!("{layers} x {width} neurons"),
+        Err(_) => row.group.to_owned(),
+    }
 }
 
 /// Times from a millisecond to the limit, equally far apart on a logarithmic axis.
@@ -266,7 +281,7 @@ fn report(manifest: &Manifest, results: &Results, figures: &[(String, String)]) 
     }
     say("\n## Table 1: finished local searches per hour\n");
     say(&format!(
-        "Mean over the instances of a size, as finished in {seconds} s on one core and scaled to an hour. What counts as one: a walk from a start to its end (rw, paper), a sampled region and all MILPs that follow (sample-mip), a proof (milp), a run of 100 iterations (apgd; for a box, an ascent with its perturbations), an ascent (frank-wolfe).\n"
+        "Mean over the instances of a size, as finished in {seconds} s on one core and scaled to an hour. What counts as one: a walk that ends where no neighbour is better (rw, paper), a sampled region and all MILPs that follow (sample-mip), a proof (milp), a run of 100 iterations (apgd; for a box, an ascent with its perturbations), an ascent (frank-wolfe).\n"
     ));
     let with_paper = results.groups().iter().any(|group| paper_per_hour(group).is_some());
     say(&format!(

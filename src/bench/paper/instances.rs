@@ -1,6 +1,8 @@
 //! The problems of the paper's two experiments: random networks over the unit box, and the optimal adversary.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
@@ -54,7 +56,10 @@ impl FromStr for Size {
     }
 }
 
-/// Seeds: `50`, `50,53` or `50..55`.
+/// Nobody waits for more.
+const MOST_SEEDS: u64 = 100_000;
+
+/// Seeds, each once, in order: `50`, `50,53` or `50..55`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds(pub Vec<u64>);
 
@@ -64,14 +69,18 @@ impl FromStr for Seeds {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let part = |part: &str| match part.split_once("..") {
-            Some((from, to)) => Some((number(from)?..number(to)?).collect()),
-            None => Some(vec![number(part)?]),
+            Some((from, to)) => Some(number(from)?..number(to)?),
+            None => number(part).map(|seed| seed..seed.saturating_add(1)),
         };
-        let parts: Option<Vec<Vec<u64>>> = text.split(',').map(part).collect();
-        match parts.map(|parts| parts.concat()) {
-            Some(seeds) if !seeds.is_empty() => Ok(Self(seeds)),
-            _ => Err("must be seeds, such as 50,53 or 50..55".into()),
+        let parts: Option<Vec<Range<u64>>> = text.split(',').map(part).collect();
+        let parts = parts.filter(|parts| parts.iter().all(|part| !part.is_empty()));
+        let parts = parts.ok_or("must be seeds, such as 50,53 or 50..55")?;
+        if parts.iter().map(|part| part.end - part.start).fold(0, u64::saturating_add) > MOST_SEEDS
+        {
+            return Err(format!("must be at most {MOST_SEEDS} seeds"));
         }
+        let seeds: BTreeSet<u64> = parts.into_iter().flatten().collect();
+        Ok(Self(seeds.into_iter().collect()))
     }
 }
 
@@ -79,7 +88,7 @@ impl FromStr for Seeds {
 pub struct Instance<'m> {
     /// Its name in all files.
     pub name: String,
-    /// What it is shown under: the size, or how the search ended up.
+    /// What it is counted under: the size, or the budget.
     pub group: String,
     /// Seed of all methods' random choices.
     pub seed: u64,
@@ -143,8 +152,9 @@ mod tests {
             assert!(wrong.parse::<Size>().is_err(), "{wrong}");
         }
         assert_eq!("50,53".parse(), Ok(Seeds(vec![50, 53])));
-        assert_eq!("50..53, 7".parse(), Ok(Seeds(vec![50, 51, 52, 7])));
-        for wrong in ["", "a", "5..5", "1,,2", "-3"] {
+        assert_eq!("50..53, 7".parse(), Ok(Seeds(vec![7, 50, 51, 52])));
+        assert_eq!("50,50".parse(), Ok(Seeds(vec![50])));
+        for wrong in ["", "a", "5..5", "1,,2", "-3", "0..99999999999", "7,3..2"] {
             assert!(wrong.parse::<Seeds>().is_err(), "{wrong}");
         }
     }

@@ -11,12 +11,14 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use rw_adv::input::Selection;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::search::Method;
+
+use sha2::{Digest, Sha256};
 
 use super::Problems;
 use crate::cli::{STOP, catch_interrupts, method, positive};
@@ -110,6 +112,13 @@ fn settings(args: &PaperArgs, model: &OnnxModel) -> BTreeMap<String, String> {
     all.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
+/// Which build runs: two builds of one version may differ.
+fn binary_sha256() -> Result<String> {
+    let path = std::env::current_exe().context("the running program")?;
+    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 fn compare(
     out: &mut (impl Write + Send),
     args: &PaperArgs,
@@ -120,15 +129,22 @@ fn compare(
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("bench-{}", args.experiment.name())));
+    let mut methods: Vec<Method> = Vec::new();
+    for method in &args.methods {
+        if !methods.contains(method) {
+            methods.push(*method);
+        }
+    }
     let manifest = Manifest {
         experiment: args.experiment.name().to_owned(),
         seconds: args.seconds,
         settings,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        binary: binary_sha256()?,
     };
     let store = Store::open(&directory, &manifest)?;
     catch_interrupts()?;
-    let all = instances.iter().flat_map(|i| args.methods.iter().map(move |&method| (i, method)));
+    let all = instances.iter().flat_map(|i| methods.iter().map(move |&method| (i, method)));
     let left: Vec<(&Instance, Method)> =
         all.filter(|(instance, method)| !store.has(&instance.name, *method)).collect();
     writeln!(
@@ -137,8 +153,8 @@ fn compare(
         "instance", "method", "value", "best at", "finished", "seconds"
     )?;
     let shared = Mutex::new((store, out));
-    // One at a time and core, in order: threads that steal from each other's half would finish instances in any order.
-    left.par_iter().with_max_len(1).try_for_each(|&(instance, method)| -> Result<()> {
+    // In order: halves, as rayon splits a slice, would leave the second half of the instances to whoever stops early.
+    left.into_iter().par_bridge().try_for_each(|(instance, method)| -> Result<()> {
         if STOP.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -164,7 +180,7 @@ fn compare(
     }
     let names: Vec<(String, String)> =
         instances.iter().map(|i| (i.name.clone(), i.group.clone())).collect();
-    let methods = args.methods.iter().map(|method| method.name().to_owned()).collect();
+    let methods = methods.iter().map(|method| method.name().to_owned()).collect();
     let results = Results::new(methods, &names, &store.runs);
     files::write(&store.directory, &manifest, &results)?;
     files::summary(out, &results)?;

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use rw_adv::bounds::{Above, Arithmetic, LinearBounds, NeuronBounds};
 use rw_adv::budget::Budget;
 use rw_adv::query::Query;
+use rw_adv::report::json;
 use rw_adv::search::{Method, SearchOptions, SearchStop, search};
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +93,8 @@ pub struct Manifest {
     /// Anything else that makes a difference, by the option's name.
     pub settings: BTreeMap<String, String>,
     pub version: String,
+    /// SHA-256 of the program.
+    pub binary: String,
 }
 
 impl Manifest {
@@ -102,6 +105,7 @@ impl Manifest {
             all.insert("--experiment".into(), manifest.experiment.clone());
             all.insert("--seconds".into(), manifest.seconds.to_string());
             all.insert("version".into(), manifest.version.clone());
+            all.insert("program".into(), manifest.binary.clone());
             all
         };
         let (ours, theirs) = (told(self), told(other));
@@ -132,7 +136,7 @@ impl Store {
         let path = directory.join(MANIFEST);
         match fs::read(&path) {
             Ok(text) => {
-                let theirs: Manifest = serde_json::from_slice(&text).with_context(|| at(&path))?;
+                let theirs: Manifest = json::parse(&text).with_context(|| at(&path))?;
                 if let Some(difference) = manifest.difference(&theirs) {
                     bail!(
                         "{}: holds another run ({difference}); name another --out",
@@ -148,8 +152,9 @@ impl Store {
                         at(directory)
                     );
                 }
-                let text = serde_json::to_vec_pretty(manifest).context("the manifest")?;
-                fs::write(&path, text).with_context(|| at(&path))?;
+                let mut text = Vec::new();
+                let written = json::line(&mut text, manifest).and_then(|()| fs::write(&path, text));
+                written.with_context(|| at(&path))?;
             }
             Err(error) => return Err(error).with_context(|| at(&path)),
         }
@@ -166,8 +171,7 @@ impl Store {
         if text.last().is_some_and(|&byte| byte != b'\n') {
             file.write_all(b"\n").with_context(|| at(&path))?;
         }
-        let whole =
-            text.split(|&byte| byte == b'\n').filter_map(|l| serde_json::from_slice(l).ok());
+        let whole = text.split(|&byte| byte == b'\n').filter_map(|l| json::parse(l).ok());
         let runs =
             whole.map(|run: Run| ((run.instance.clone(), run.method.clone()), run)).collect();
         Ok(Self { directory: directory.to_owned(), file, runs })
@@ -179,10 +183,10 @@ impl Store {
 
     /// Keeps a run, on disk first, with a single write.
     pub fn add(&mut self, run: Run) -> Result<()> {
-        let mut line = serde_json::to_vec(&run).context("a run")?;
-        line.push(b'\n');
+        let mut line = Vec::new();
         let path = self.directory.join(RUNS);
-        self.file.write_all(&line).with_context(|| format!("{}", path.display()))?;
+        let written = json::line(&mut line, &run).and_then(|()| self.file.write_all(&line));
+        written.with_context(|| format!("{}", path.display()))?;
         self.runs.insert((run.instance.clone(), run.method.clone()), run);
         Ok(())
     }
@@ -198,6 +202,7 @@ mod tests {
             seconds,
             settings: BTreeMap::new(),
             version: "1".into(),
+            binary: "ab12".into(),
         }
     }
 

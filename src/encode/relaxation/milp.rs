@@ -16,8 +16,8 @@ use crate::network::NeuronId;
 pub struct MilpAnswer {
     /// The best point it found, if any.
     pub point: Option<Vec<f64>>,
-    /// What it claims no point can exceed.
-    pub claimed_bound: f64,
+    /// What it claims no point can exceed, if it claims anything.
+    pub claimed_bound: Option<f64>,
     /// Whether it claims that its best point is optimal.
     pub finished: bool,
     /// What that has cost.
@@ -58,15 +58,13 @@ impl Relaxation<'_, '_> {
             let mut watch = Watch { better: &mut tell, stop: &stop };
             let outcome = self.lp.solve_watched(&limits, Simplex::Choose, Some(&mut watch))?;
             self.work.lps += 1;
+            self.work.iterations += self.lp.iterations();
             let (solution, bound, finished) = match outcome {
                 LpOutcome::Optimal(solution) => {
-                    let bound = solution.bound.value();
+                    let bound = Some(solution.bound);
                     (Some(solution), bound, true)
                 }
-                LpOutcome::Limit(stopped) => {
-                    let bound = stopped.bound.map_or(f64::INFINITY, |bound| bound.value());
-                    (stopped.incumbent, bound, false)
-                }
+                LpOutcome::Limit(stopped) => (stopped.incumbent, stopped.bound, false),
                 LpOutcome::Infeasible => return Err(RegionError::Empty),
                 other => return Err(RegionError::unexpected(&other)),
             };
@@ -80,7 +78,8 @@ impl Relaxation<'_, '_> {
                     continue;
                 }
             }
-            let claimed_bound = self.costs.constant + bound;
+            let claimed = bound.map(|bound| self.costs.constant + bound.value());
+            let claimed_bound = claimed.filter(|bound| bound.is_finite());
             return Ok(MilpAnswer { point, claimed_bound, finished, work: self.work });
         }
     }

@@ -1,4 +1,7 @@
 //! Linear expressions as people type them: `y0 - 0.5*y3 + 2 y1 + 1.5`, and comparisons of them: `0 <= x0 - x1 <= 0.3`.
+//!
+//! Numbers are read as f64, and what belongs together is added in f64 in the order in which it stands. Where that overflows, the
+//! text is refused: an infinite number has no meaning here but "no limit".
 
 /// Why a text is no linear expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +44,7 @@ impl Linear {
     /// ```
     ///
     /// # Errors
-    /// When it is none, names an output that does not exist, or names none.
+    /// When it is none, names an output that does not exist, names none, or overflows.
     pub fn of_outputs(text: &str, outputs: usize) -> Result<Self, LinearError> {
         let mut reader =
             Reader::new(text, Variables { letter: 'y', count: outputs, kind: "outputs" });
@@ -75,13 +78,17 @@ impl Linear {
         self.terms.retain(|&(_, weight)| weight != 0.0);
         self
     }
+
+    fn is_finite(&self) -> bool {
+        self.constant.is_finite() && self.terms.iter().all(|(_, weight)| weight.is_finite())
+    }
 }
 
 impl Relation {
     /// Reads one comparison, or two in a row, over the inputs `x0`, `x1`, … of a model with so many of them.
     ///
     /// # Errors
-    /// When it is none, names an input that does not exist, or names none.
+    /// When it is none, names an input that does not exist, names none, or overflows.
     pub fn of_inputs(text: &str, inputs: usize) -> Result<Self, LinearError> {
         let mut reader =
             Reader::new(text, Variables { letter: 'x', count: inputs, kind: "inputs" });
@@ -111,15 +118,20 @@ impl Relation {
                 }
             }
         };
+        let relation = relation.ok_or_else(|| reader.overflow())?;
         if relation.terms.is_empty() {
             return Err(reader.wrong("no input (x0, x1, …) is left in it"));
         }
         Ok(relation)
     }
 
-    /// `left ? right`.
-    fn between(left: &Linear, comparison: Comparison, right: &Linear) -> Self {
-        let Linear { terms, constant } = left.clone().minus(right);
+    /// `left ? right`, unless the difference overflows.
+    fn between(left: &Linear, comparison: Comparison, right: &Linear) -> Option<Self> {
+        let difference = left.clone().minus(right);
+        if !difference.is_finite() {
+            return None;
+        }
+        let Linear { terms, constant } = difference;
         // Not a negative zero.
         let side = 0.0 - constant;
         let (lower, upper) = match comparison {
@@ -127,13 +139,14 @@ impl Relation {
             Comparison::AtLeast => (side, f64::INFINITY),
             Comparison::Equal => (side, side),
         };
-        Self { terms, lower, upper }
+        Some(Self { terms, lower, upper })
     }
 
-    /// `least ≤ middle ≤ most`, with numbers at the ends.
-    fn chain(least: &Linear, middle: Linear, most: &Linear) -> Self {
+    /// `least ≤ middle ≤ most`, with numbers at the ends, unless a difference overflows.
+    fn chain(least: &Linear, middle: Linear, most: &Linear) -> Option<Self> {
         let Linear { terms, constant } = middle;
-        Self { terms, lower: least.constant - constant, upper: most.constant - constant }
+        let (lower, upper) = (least.constant - constant, most.constant - constant);
+        (lower.is_finite() && upper.is_finite()).then_some(Self { terms, lower, upper })
     }
 }
 
@@ -195,6 +208,10 @@ impl Reader {
         self.wrong(format!("expected {what}, found '{found}'"))
     }
 
+    fn overflow(&self) -> LinearError {
+        self.wrong("the numbers add up to more than an f64 holds")
+    }
+
     fn expected_term(&mut self) -> LinearError {
         let letter = self.variables.letter;
         let what = format!("a number or one of {letter}0, {letter}1, …");
@@ -217,7 +234,8 @@ impl Reader {
                 signs += 1;
             }
             if signs == 0 && !first {
-                return Ok(linear.gathered());
+                let linear = linear.gathered();
+                return if linear.is_finite() { Ok(linear) } else { Err(self.overflow()) };
             }
             let (weight, variable) = self.term()?;
             match variable {
@@ -372,6 +390,8 @@ mod tests {
             ("3", "column 2: no output (y0, y1, …) is left in it"),
             ("y0 - y0", "column 8: no output (y0, y1, …) is left in it"),
             ("2e y0", "column 2: expected +, - or the end, found 'e'"),
+            ("1e308 y0 + 1e308 y0", "column 20: the numbers add up to more than an f64 holds"),
+            ("y0 - 1e308 - 1e308", "column 19: the numbers add up to more than an f64 holds"),
         ] {
             let error = Linear::of_outputs(text, 10).unwrap_err();
             assert_eq!(error.to_string(), line, "{text}");
@@ -410,6 +430,20 @@ mod tests {
             ("0 <= 1", "column 7: no input (x0, x1, …) is left in it"),
             ("x784 = 1", "column 1: there is no x784: the model has 784 inputs, x0 to x783"),
             ("x0 != 1", "column 4: expected <=, >= or =, found '!'"),
+            (
+                "1e308*x0 + 1e308*x0 + x1 <= 1",
+                "column 26: the numbers add up to more than an f64 holds",
+            ),
+            ("x0 + 1e308 + 1e308 <= 1", "column 20: the numbers add up to more than an f64 holds"),
+            (
+                "x1 + 1e308*x0 <= -1e308*x0",
+                "column 27: the numbers add up to more than an f64 holds",
+            ),
+            ("x0 + 1e308 <= -1e308", "column 21: the numbers add up to more than an f64 holds"),
+            (
+                "-1e308 <= x0 + x1 + 1e308 <= 1",
+                "column 31: the numbers add up to more than an f64 holds",
+            ),
         ] {
             let error = Relation::of_inputs(text, 784).unwrap_err();
             assert_eq!(error.to_string(), line, "{text}");

@@ -11,6 +11,12 @@ use super::constraint::Constraint;
 use super::domain::Domain;
 use crate::tolerance;
 
+/// Pulls of a point towards the centre: one does, but for rounding.
+const MOST_PULLS: usize = 8;
+
+/// How much of the tolerance a pulled point uses: between what the centre may use, a half, and all.
+const PULLED_TO: f64 = 0.75;
+
 /// A box with an optional budget or constraints. Closed: the strict `< Δ` of the problem is settled when a point is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputSet {
@@ -219,29 +225,44 @@ impl InputSet {
             && self.constraints.iter().all(|c| c.violation(x) <= tolerance::CONSTRAINT)
     }
 
-    /// The point of the set nearest to `y` (Euclidean). With constraints only a point not far away: the nearest one of the box, pulled
-    /// straight towards the centre until the constraints hold.
+    /// The point of the set nearest to `y` (Euclidean). With constraints only a point not far away: the nearest one of the box,
+    /// moved onto the constraints that it breaks one after the other. Where many of them meet, that may not do; then it is pulled straight
+    /// towards the centre until they hold. If the centre breaks none by more than half of [`tolerance::CONSTRAINT`], the point
+    /// breaks none by more than all of it.
     pub fn project(&self, y: &[f64]) -> Vec<f64> {
         let mut point = self.nearest_in_box(y);
-        // Violations shrink linearly on the way, from `beyond` at the point to minus the room at the centre.
-        let share = |constraint: &Constraint| {
-            let (here, centre) = (constraint.activity(&point), constraint.activity(&self.centre));
-            let (beyond, room) = if here > constraint.upper() {
-                (here - constraint.upper(), constraint.upper() - centre)
-            } else {
-                (constraint.lower() - here, centre - constraint.lower())
-            };
-            // Half the tolerance, so that rounding does not use it up.
-            let allowed = 0.5 * tolerance::CONSTRAINT;
-            if beyond <= allowed { 0.0 } else { (beyond - allowed) / (beyond + room.max(0.0)) }
-        };
-        let share = self.constraints.iter().map(share).fold(0.0, f64::max);
-        if share > 0.0 {
+        let range = |i: usize| self.range(i);
+        Constraint::correct_all(&self.constraints, &mut point, range, tolerance::CONSTRAINT);
+        for _ in 0..MOST_PULLS {
+            let share = |constraint: &Constraint| self.share_to_pull(constraint, &point);
+            let share = self.constraints.iter().map(share).fold(0.0, f64::max);
+            if share == 0.0 {
+                return point;
+            }
             for (x, c) in point.iter_mut().zip(&self.centre) {
                 *x += share * (c - *x);
             }
         }
-        point
+        // Numbers so large that rounding breaks constraints again.
+        self.centre.clone()
+    }
+
+    /// How much of the way from `point` to the centre it takes to keep a constraint.
+    fn share_to_pull(&self, constraint: &Constraint, point: &[f64]) -> f64 {
+        let (here, centre) = (constraint.activity(point), constraint.activity(&self.centre));
+        // On the way violations shrink linearly, from `beyond` at the point to minus the room at the centre, which is
+        // negative there if the centre makes use of the tolerance too.
+        let (beyond, room) = if here > constraint.upper() {
+            (here - constraint.upper(), constraint.upper() - centre)
+        } else {
+            (constraint.lower() - here, centre - constraint.lower())
+        };
+        if beyond <= tolerance::CONSTRAINT {
+            return 0.0;
+        }
+        let excess = beyond - PULLED_TO * tolerance::CONSTRAINT;
+        let share = excess / (beyond + room) + f64::EPSILON;
+        if (0.0..1.0).contains(&share) { share } else { 1.0 }
     }
 
     /// The point of box and budget nearest to `y`.
@@ -335,17 +356,53 @@ mod tests {
         assert_eq!(set.project(&[0.25, 0.25]), [0.25, 0.25]);
     }
 
+    fn constrained(constraints: Vec<Constraint>, centre: &[f64]) -> InputSet {
+        let domain = Domain { constraints, ..Domain::new_box(centre.len(), 0.0, 1.0) };
+        InputSet::of_domain(&domain, centre.to_vec())
+    }
+
     #[test]
-    fn what_breaks_a_constraint_is_pulled_towards_the_centre() {
+    fn what_breaks_a_constraint_is_moved_onto_it() {
         let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 1.0);
-        let domain = Domain { constraints: vec![sum], ..Domain::new_box(2, 0.0, 1.0) };
-        let set = InputSet::of_domain(&domain, vec![0.25, 0.25]);
+        let set = constrained(vec![sum], &[0.25, 0.25]);
         assert_eq!(set.project(&[0.5, 0.25]), [0.5, 0.25]);
         assert_eq!(set.project(&[0.5, -2.0]), [0.5, 0.0]);
-        // The sum is 2 at the corner and 0.5 at the centre.
-        let pulled = set.project(&[3.0, 3.0]);
-        assert!(pulled.iter().all(|x| (x - 0.5).abs() < 1e-6), "{pulled:?}");
-        assert!(set.contains(&pulled, 0.0) && !set.contains(&[0.6, 0.5], 1e-9));
+        assert_eq!(set.project(&[3.0, 3.0]), [0.5, 0.5]);
+        // Not towards the centre: straight.
+        assert_eq!(set.project(&[1.0, 0.25]), [0.875, 0.125]);
+        assert!(!set.contains(&[0.6, 0.5], 1e-9));
+    }
+
+    #[test]
+    fn a_point_just_off_an_equation_stays_near() {
+        let equal = Constraint::new(&[(0, 1.0), (1, -1.0)], 0.0, 0.0);
+        let set = constrained(vec![equal], &[0.5, 0.5]);
+        // What the set contains is left alone.
+        for off in [1.5e-7, 1.9e-7] {
+            assert_eq!(set.project(&[0.75 + off, 0.75]), [0.75 + off, 0.75]);
+        }
+        for off in [3e-7, 1e-3, 0.1] {
+            let near = set.project(&[0.75 + off, 0.75]);
+            assert!(near.iter().all(|x| (x - 0.75).abs() <= off), "{off}: {near:?}");
+            assert!(set.contains(&near, 0.0), "{off}: {near:?}");
+        }
+    }
+
+    #[test]
+    fn a_centre_that_uses_the_tolerance_does_not_use_it_up() {
+        // An equation and a half-space at a sharp angle to it: corrections alone take too long.
+        let equal = Constraint::new(&[(0, 1.0), (1, -1.0)], 0.0, 0.0);
+        let sharp = Constraint::new(&[(0, 1.0), (1, -0.999)], f64::NEG_INFINITY, 0.0005);
+        for off in [0.0, 0.9e-7, 1.5e-7] {
+            let alone = constrained(vec![equal.clone()], &[0.25, 0.25 + off]);
+            let both = constrained(vec![equal.clone(), sharp.clone()], &[0.25, 0.25 + off]);
+            for y in [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.3, 0.7], [1.0, 0.99]] {
+                for set in [&alone, &both] {
+                    let point = set.project(&y);
+                    assert!(set.contains(&point, 0.0), "{off} {y:?}: {point:?}");
+                }
+            }
+        }
     }
 
     proptest! {
@@ -372,6 +429,33 @@ mod tests {
             let lambdas = std::iter::once(0.0).chain(w.iter().map(|w| w.abs()).filter(|_| set.budget().is_some()));
             let best = lambdas.map(value).fold(f64::INFINITY, f64::min);
             prop_assert!((best - set.support(&w)).abs() < 1e-9);
+        }
+
+        #[test]
+        fn a_projection_keeps_the_constraints_that_the_centre_keeps(
+            n in 1usize..8,
+            rows in 1usize..6,
+            far in -8i32..2,
+            seed in any::<u64>(),
+        ) {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut numbers = |n: usize| (0..n).map(|_| rng.random_range(-1.0..1.0)).collect::<Vec<f64>>();
+            let centre: Vec<f64> = numbers(n).iter().map(|x| x.abs()).collect();
+            let constraint = |k: usize| {
+                let terms: Vec<(usize, f64)> = numbers(n).into_iter().enumerate().collect();
+                let largest = terms.iter().fold(0.0_f64, |most, (_, w)| most.max(w.abs()));
+                let at: f64 = terms.iter().map(|&(i, w)| w * centre[i]).sum();
+                // Some are broken at the centre, by up to half of the tolerance.
+                let off = 0.5 * tolerance::CONSTRAINT * largest * numbers(1)[0];
+                let (lower, upper) = [(f64::NEG_INFINITY, 0.0), (-0.1, 0.0), (0.0, 0.0)][k % 3];
+                Constraint::new(&terms, at + lower + off, at + upper + off)
+            };
+            let set = constrained((0..rows).map(constraint).collect(), &centre);
+            for _ in 0..10 {
+                let y: Vec<f64> =
+                    numbers(n).iter().zip(&centre).map(|(d, c)| c + 10f64.powi(far) * d).collect();
+                prop_assert!(set.contains(&set.project(&y), 1e-12));
+            }
         }
 
         #[test]

@@ -6,6 +6,9 @@ use crate::input::{Constraint, Domain};
 use crate::lp::{Col, LpModel, Simplex};
 use crate::tolerance;
 
+/// How far the point may break a constraint: what it uses of the tolerance, no point between it and another can do without.
+const ALLOWED: f64 = 0.5 * tolerance::CONSTRAINT;
+
 /// The point whose slack in all bounds and constraints is largest, each measured by the most slack that it could have: one LP, in the spirit
 /// of the Chebyshev centre. Inputs without constraints are in the middle of their bounds.
 ///
@@ -17,24 +20,32 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Regi
     if domain.constraints.is_empty() {
         return Ok(point);
     }
+    if domain.constraints.iter().any(|constraint| is_out_of_reach(domain, constraint)) {
+        return Err(RegionError::Empty);
+    }
+    let width = |input: usize| domain.upper[input] - domain.lower[input];
+    let terms = || domain.constraints.iter().flat_map(Constraint::terms);
+    // The slack is counted in the widest input's width: as a share of it, it would have that width as a coefficient.
+    let widest = terms().map(|&(input, _)| width(input)).fold(0.0, f64::max);
+    let unit = if widest > 0.0 { widest } else { 1.0 };
     let mut lp = LpModel::new();
-    let slack = lp.add_col(1.0, 0.0, 0.5, &[]);
+    let slack = lp.add_col(1.0, 0.0, 0.5 * unit, &[]);
     // Inputs of no constraint stay where they are.
     let mut col_from_input: Vec<Option<Col>> = vec![None; point.len()];
-    for &(input, _) in domain.constraints.iter().flat_map(Constraint::terms) {
+    for &(input, _) in terms() {
         if col_from_input[input].is_none() {
             let (lower, upper) = (domain.lower[input], domain.upper[input]);
             let col = lp.add_col(0.0, lower, upper, &[]);
-            lp.add_row(lower, f64::INFINITY, &[(col, 1.0), (slack, lower - upper)]);
-            lp.add_row(f64::NEG_INFINITY, upper, &[(col, 1.0), (slack, upper - lower)]);
+            let share = width(input) / unit;
+            lp.add_row(lower, f64::INFINITY, &[(col, 1.0), (slack, -share)]);
+            lp.add_row(f64::NEG_INFINITY, upper, &[(col, 1.0), (slack, share)]);
             col_from_input[input] = Some(col);
         }
     }
     for constraint in &domain.constraints {
         let (lower, upper) = (constraint.lower(), constraint.upper());
-        let width = |input: usize| domain.upper[input] - domain.lower[input];
         let most: f64 = constraint.terms().iter().map(|&(i, weight)| weight.abs() * width(i)).sum();
-        let most = most.min(upper - lower).max(0.0);
+        let share = most.min(upper - lower).max(0.0) / unit;
         let mut entries: Vec<(Col, f64)> = Vec::new();
         for &(input, weight) in constraint.terms() {
             entries.extend(col_from_input[input].map(|col| (col, weight)));
@@ -44,7 +55,7 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Regi
                 continue;
             }
             let with_slack: Vec<(Col, f64)> =
-                entries.iter().copied().chain([(slack, sign * most)]).collect();
+                entries.iter().copied().chain([(slack, sign * share)]).collect();
             let (low, high) =
                 if sign > 0.0 { (f64::NEG_INFINITY, side) } else { (side, f64::INFINITY) };
             lp.add_row(low, high, &with_slack);
@@ -56,12 +67,25 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Regi
             *x = solution.cols[col];
         }
     }
-    let point = domain.clamped(&point);
+    let mut point = domain.clamped(&point);
+    let bounds = |input: usize| (domain.lower[input], domain.upper[input]);
+    Constraint::correct_all(&domain.constraints, &mut point, bounds, ALLOWED);
     let violation = domain.violation(&point);
-    if violation > tolerance::CONSTRAINT {
+    if violation > ALLOWED {
         return Err(RegionError::Trouble(format!("a constraint is broken by {violation:.1e}")));
     }
     Ok(point)
+}
+
+/// Is it plain from the bounds alone that no point keeps the constraint? A side may be further out than the LP solver takes.
+fn is_out_of_reach(domain: &Domain, constraint: &Constraint) -> bool {
+    let (mut least, mut most, mut rounding) = (0.0, 0.0, 1.0);
+    for &(input, weight) in constraint.terms() {
+        let (a, b) = (weight * domain.lower[input], weight * domain.upper[input]);
+        (least, most) = (least + a.min(b), most + a.max(b));
+        rounding += 1e-9 * (a.abs() + b.abs());
+    }
+    constraint.lower() > most + rounding || constraint.upper() < least - rounding
 }
 
 #[cfg(test)]
@@ -105,5 +129,41 @@ mod tests {
         assert!(matches!(empty, Err(RegionError::Empty)), "{empty:?}");
         let crossed = Constraint::new(&[(0, 1.0), (1, -1.0)], 0.5, 0.25);
         assert!(matches!(interior(0.0, 1.0, vec![crossed]), Err(RegionError::Empty)));
+    }
+
+    #[test]
+    fn sides_that_no_solver_takes_are_told_apart() {
+        // Divided by their weights these sides are 1e310, infinite, and 1e30, infinite for the LP solver.
+        for (weight, side) in [(1e-300, 1e10), (1e-10, 1e20)] {
+            let terms = [(0, weight), (1, weight)];
+            let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
+            for (lower, upper) in [(side, side), (side, all), (none, -side)] {
+                let empty = interior(0.0, 1.0, vec![Constraint::new(&terms, lower, upper)]);
+                assert!(matches!(empty, Err(RegionError::Empty)), "{lower} {upper}: {empty:?}");
+            }
+            for (lower, upper) in [(-side, side), (-side, all), (none, side)] {
+                let point = interior(0.0, 1.0, vec![Constraint::new(&terms, lower, upper)]);
+                assert_eq!(point.unwrap(), [0.5; 3], "{lower} {upper}");
+            }
+        }
+    }
+
+    #[test]
+    fn wide_boxes_have_an_inside() {
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0), (2, 1.0)], f64::NEG_INFINITY, 1.0);
+        for far in [Domain::FARTHEST, 1e14, 1e15] {
+            let point = interior(-far, far, vec![sum.clone()]).unwrap();
+            assert!(point.iter().all(|x| (x / far + 0.5).abs() < 1e-6), "{far}: {point:?}");
+        }
+        let equal = Constraint::new(&[(0, 1.0), (2, -1.0)], 0.0, 0.0);
+        let far = Domain::FARTHEST;
+        let point = interior(-far, far, vec![sum.clone(), equal.clone()]).unwrap();
+        assert!(sum.violation(&point).max(equal.violation(&point)) <= ALLOWED, "{point:?}");
+    }
+
+    #[test]
+    fn fixed_inputs_have_no_slack_to_give() {
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], 0.5, 1.0);
+        assert_eq!(interior(0.25, 0.25, vec![sum]).unwrap(), [0.25; 3]);
     }
 }

@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use super::constraint::Constraint;
 use super::linear::{LinearError, Relation};
 
-/// Bounds this far out are none for the LP solver.
-const FARTHEST: f64 = 1e15;
-
 /// Bounds of every input, and what has to hold between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Domain {
@@ -47,7 +44,7 @@ pub enum DomainError {
         error: LinearError,
     },
     /// A bound is too far out.
-    #[error("{}: line {line}: x{input} needs bounds between -1e15 and 1e15, found {bound}", path.display())]
+    #[error("{}: line {line}: x{input} needs bounds between -{far:e} and {far:e}, found {bound}", path.display(), far = Domain::FARTHEST)]
     TooFar {
         /// The file.
         path: PathBuf,
@@ -82,6 +79,10 @@ struct Bounds {
 }
 
 impl Domain {
+    /// Bounds that people give lie no further out: from here on f64 has no digits left to keep constraints to
+    /// [`tolerance::CONSTRAINT`](crate::tolerance::CONSTRAINT), and LP solvers lose their way.
+    pub const FARTHEST: f64 = 1e9;
+
     /// The same bounds for all inputs.
     ///
     /// # Panics
@@ -118,7 +119,7 @@ impl Domain {
             };
             let (mut lower, mut upper) = (relation.lower / weight, relation.upper / weight);
             for (side, bound) in [(relation.lower, lower), (relation.upper, upper)] {
-                if side.is_finite() && !(-FARTHEST..=FARTHEST).contains(&bound) {
+                if side.is_finite() && bound.abs() > Self::FARTHEST {
                     return Err(DomainError::TooFar { path: path.to_owned(), line, input, bound });
                 }
             }
@@ -170,6 +171,8 @@ impl Domain {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(text: &str) -> Result<Domain, String> {
@@ -208,12 +211,67 @@ mod tests {
             ("x0 >= 2", "limits.txt: line 1: nothing is left for x0: at least 2 and at most 1"),
             (
                 "x0 >= -1e16",
-                "limits.txt: line 1: x0 needs bounds between -1e15 and 1e15, found -10000000000000000",
+                "limits.txt: line 1: x0 needs bounds between -1e9 and 1e9, found -10000000000000000",
             ),
         ] {
             assert_eq!(read(text).unwrap_err(), line);
         }
         let missing = Domain::new_box(1, 0.0, 1.0).with_file("no/such/file".as_ref());
         assert!(missing.unwrap_err().to_string().starts_with("no/such/file: "));
+    }
+
+    #[test]
+    fn what_overflows_is_refused_by_line() {
+        for text in [
+            "1e308*x0 + 1e308*x0 + x1 <= 1",
+            "x0 + 1e308 + 1e308 <= 1",
+            "-1e308 <= x0 + x1 + 1e308 <= 1",
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.ends_with("the numbers add up to more than an f64 holds"), "{error}");
+        }
+    }
+
+    /// One of the relations that people write, with numbers that they do not.
+    fn line() -> impl Strategy<Value = String> {
+        let number = (1u8..10, -330i32..309).prop_map(|(digit, e)| format!("{digit}e{e}"));
+        let term = (number, 0usize..6).prop_map(|(number, x)| match x {
+            4 | 5 => number,
+            x => format!("{number}*x{x}"),
+        });
+        let sum = prop::collection::vec((term, prop::bool::ANY), 1..4).prop_map(|terms| {
+            terms
+                .iter()
+                .map(|(t, minus)| format!(" {} {t}", if *minus { '-' } else { '+' }))
+                .collect()
+        });
+        let sign = prop::sample::select(vec!["<=", ">=", "="]);
+        prop::collection::vec((sum, sign), 2..4).prop_map(|sides: Vec<(String, &str)>| {
+            let mut text = sides[0].0.clone();
+            for pair in sides.windows(2) {
+                text += &format!(" {}{}", pair[0].1, pair[1].0);
+            }
+            text
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn no_file_makes_the_reader_panic_or_leaves_a_number_that_is_none(
+            lines in prop::collection::vec(prop_oneof![line(), "[ x0-9.e+*<>=#()-]{0,20}"], 0..4),
+        ) {
+            let Ok(Domain { lower, upper, constraints }) = read(&lines.join("\n")) else {
+                return Ok(());
+            };
+            for (lower, upper) in lower.iter().zip(&upper) {
+                prop_assert!(lower <= upper && lower.abs().max(upper.abs()) <= Domain::FARTHEST);
+            }
+            for constraint in constraints {
+                prop_assert!(constraint.terms().iter().all(|(_, weight)| weight.abs() <= 1.0));
+                prop_assert!(!constraint.lower().is_nan() && !constraint.upper().is_nan());
+            }
+        }
     }
 }

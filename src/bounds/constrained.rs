@@ -42,22 +42,29 @@ impl Constrained {
             moves_from_pixel[m.pixel].push((k, m.sign));
         }
         let centre = set.centre();
+        let mut furthest: Vec<f64> = centre.iter().map(|c| c.abs()).collect();
+        for (m, cap) in moves.iter().zip(caps) {
+            furthest[m.pixel] = furthest[m.pixel].max(centre[m.pixel].abs() + cap);
+        }
         let row = |constraint: &crate::input::Constraint| {
             let terms = constraint.terms();
             let moved = |&(pixel, weight): &(usize, f64)| {
                 moves_from_pixel[pixel].iter().map(move |&(k, sign)| (k, sign * weight))
             };
             let at_centre = constraint.activity(centre);
-            let magnitude: f64 = terms.iter().map(|&(pixel, w)| (w * centre[pixel]).abs()).sum();
+            // Between a point that keeps the constraint as it was given, or keeps this one to the tolerance as far as
+            // `violation` can tell, and the row are: a rounding of each weight and each side, all divided by the
+            // largest weight; the sum in `violation`; the sum at the centre; and the differences of sides and sums. None
+            // is off by more than a few roundings of the largest `Σ |weight · x|` in the set and of the side.
+            let magnitude: f64 = terms.iter().map(|&(pixel, w)| w.abs() * furthest[pixel]).sum();
             let more = |side: f64| tolerance::CONSTRAINT + allowance.of(magnitude + side.abs());
-            let (lower, upper) = (constraint.lower(), constraint.upper());
-            // The centre is feasible, so that neither side is beyond it.
+            let lower = constraint.lower() - at_centre - more(constraint.lower());
+            let upper = constraint.upper() - at_centre + more(constraint.upper());
+            // The centre is feasible, so that neither side is beyond it. What overflowed is no limit.
             Row {
                 entries: terms.iter().flat_map(moved).collect(),
-                lower: if lower.is_finite() { lower - at_centre - more(lower) } else { lower }
-                    .min(0.0),
-                upper: if upper.is_finite() { upper - at_centre + more(upper) } else { upper }
-                    .max(0.0),
+                lower: if lower.is_nan() { f64::NEG_INFINITY } else { lower.min(0.0) },
+                upper: if upper.is_nan() { f64::INFINITY } else { upper.max(0.0) },
             }
         };
         let rows = set.constraints().iter().map(row).collect();
@@ -147,5 +154,46 @@ impl Constrained {
             }
         }
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::lifted::Lifted;
+    use crate::input::{Constraint, Domain};
+
+    fn rows(domain: &Domain, centre: Vec<f64>) -> Vec<Row> {
+        let set = InputSet::of_domain(domain, centre);
+        let moves = set.moves();
+        let caps: Vec<f64> = moves.iter().map(|m| m.cap.next_up()).collect();
+        Constrained::new(&set, &moves, &caps).expect("there are constraints").rows
+    }
+
+    #[test]
+    fn rounded_weights_shut_no_point_of_a_wide_box_out() {
+        // `k, 3k` keeps `3 x0 − x1 = 0`. A third is rounded down, to (1 − 2⁻⁵⁴) / 3, so that the row is `k 2⁻⁵⁴` there, exactly.
+        for exponent in [0, 6, 10, 13] {
+            let k = 10f64.powi(exponent);
+            let equation = Constraint::new(&[(0, 3.0), (1, -1.0)], 0.0, 0.0);
+            let domain = Domain { constraints: vec![equation], ..Domain::new_box(2, 0.0, 3.0 * k) };
+            let rows = rows(&domain, vec![0.0; 2]);
+            let off = k * 0.5f64.powi(54);
+            assert!(rows[0].upper >= 2e-7 + off, "1e{exponent}: {} {off}", rows[0].upper);
+            assert!(rows[0].lower <= -2e-7 - off, "1e{exponent}: {} {off}", rows[0].lower);
+            // And no more than needed.
+            assert!(rows[0].upper <= 2e-7 + 1e5 * off, "1e{exponent}: {} {off}", rows[0].upper);
+        }
+    }
+
+    #[test]
+    fn what_overflows_is_no_limit() {
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], -1.0, 1.0);
+        let domain = Domain { constraints: vec![sum], ..Domain::new_box(2, -1.5e308, 1.5e308) };
+        let rows = rows(&domain, vec![0.0; 2]);
+        assert_eq!((rows[0].lower, rows[0].upper), (f64::NEG_INFINITY, f64::INFINITY));
+        let set = InputSet::of_domain(&domain, vec![0.0; 2]);
+        let bound = Lifted::new(&set).support(&[1.0; 4], |_, _| ());
+        assert!(bound.is_nan() || bound == f64::INFINITY, "{bound}");
     }
 }

@@ -3,6 +3,7 @@
 use faer::Mat;
 use proptest::prelude::*;
 
+use super::lifted::Lifted;
 use super::*;
 use crate::budget::Budget;
 use crate::encode::{Vertices, interior_point};
@@ -38,6 +39,68 @@ fn constrained(inside: &[f64], seed: u64) -> InputSet {
     let domain = Domain { constraints, ..Domain::new_box(inside.len(), 0.0, 1.0) };
     let centre = interior_point(&domain, &Budget::unlimited()).expect("there is a point inside");
     InputSet::of_domain(&domain, centre)
+}
+
+/// Weak duality and the LP meet: a multiplier that is not the best would leave a gap.
+#[test]
+fn the_bound_over_one_constraint_is_the_optimum() {
+    for seed in 0..300 {
+        let inputs = 1 + (seed % 9) as usize;
+        let scale = [1.0, 1e-3, 1e4][(seed / 3 % 3) as usize];
+        // Weights of like size, so that no multiplier magnifies the LP solver's tolerance.
+        let like = |v: f64| (0.25 + 0.75 * v.abs()).copysign(v);
+        let weights = point(inputs, seed ^ 100).into_iter().map(like);
+        let terms: Vec<(usize, f64)> = weights.enumerate().collect();
+        let inside = point(inputs, seed ^ 1);
+        let at: f64 = terms.iter().map(|&(i, w)| w * scale * inside[i]).sum();
+        let (lower, upper) =
+            [(f64::NEG_INFINITY, 0.1), (-0.1, 0.2), (0.0, 0.0)][(seed % 3) as usize];
+        let constraint = Constraint::new(&terms, at + scale * lower, at + scale * upper);
+        let plain = Domain::new_box(inputs, -scale, scale);
+        let domain = Domain { constraints: vec![constraint], ..plain };
+        let centre = interior_point(&domain, &Budget::unlimited()).expect("a point is inside");
+        let set = InputSet::of_domain(&domain, centre);
+        let lifted = Lifted::new(&set);
+        let mut vertices = Vertices::new(&set, Budget::unlimited());
+        for k in 0..10 {
+            let w = point(inputs, seed ^ (200 + k));
+            let optimum = vertices.maximise(&w).expect("solved").value;
+            let slopes: Vec<f64> = set.moves().iter().map(|m| m.sign * w[m.pixel]).collect();
+            let at_centre: f64 = w.iter().zip(set.centre()).map(|(w, c)| w * c).sum();
+            let bound = at_centre + lifted.support(&slopes, |_, _| ());
+            let close = 4e-6 + 1e-9 * scale;
+            assert!((bound - optimum).abs() <= close, "seed {seed}: {optimum} {bound}");
+        }
+    }
+}
+
+/// Points of boxes so wide that roundings exceed the tolerance.
+#[test]
+fn no_point_of_a_wide_box_exceeds_the_bound_over_it() {
+    for exponent in 0..=14 {
+        let far = 10f64.powi(exponent);
+        // `k, 3k, 7k` keeps both equations exactly, whatever the weights' quotients are rounded to.
+        let constraints = vec![
+            Constraint::new(&[(0, 3.0), (1, -1.0)], 0.0, 0.0),
+            Constraint::new(&[(0, 7.0), (2, -1.0)], 0.0, 0.0),
+        ];
+        let domain = Domain { constraints, ..Domain::new_box(3, -far, far) };
+        let k = (far / 7.0).floor().max(far.min(1.0) / 8.0);
+        for centre in [[0.0; 3], [k, 3.0 * k, 7.0 * k], [-k, -3.0 * k, -7.0 * k]] {
+            let set = InputSet::of_domain(&domain, centre.to_vec());
+            let lifted = Lifted::new(&set);
+            for seed in 0..20 {
+                let w = point(3, seed);
+                let slopes: Vec<f64> = set.moves().iter().map(|m| m.sign * w[m.pixel]).collect();
+                let bound = lifted.support(&slopes, |_, _| ());
+                for k in [-k, -k / 2.0, 0.0, k / 4.0, k] {
+                    let x = [k, 3.0 * k, 7.0 * k];
+                    let moved: f64 = (0..3).map(|i| w[i] * (x[i] - centre[i])).sum();
+                    assert!(moved <= bound, "1e{exponent}, {centre:?}: {moved} {bound}");
+                }
+            }
+        }
+    }
 }
 
 /// The largest value of a few dozen points: random ones, vertices, and where first-order ascent from them ends.

@@ -12,7 +12,8 @@ use crate::lp::LpError;
 use crate::network::Trace;
 use crate::onnx::{OnnxModel, ReplayError};
 use crate::query::Query;
-use crate::search::{Found, SearchOptions, search};
+use crate::search::{Found, Method, SearchOptions, search};
+use crate::tolerance;
 use crate::verify::{OPTIMAL_GAP, Stop};
 
 /// A model, where its input may lie, and what shall be large.
@@ -59,9 +60,18 @@ impl Maximum {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum MaximizeError {
+    /// The method cannot keep constraints.
+    #[error("the method {} has no projection onto linear constraints of the inputs", .0.name())]
+    Unconstrained(Method),
     /// The file's own run failed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// The best point found is none of the domain.
+    #[error(
+        "the best point breaks a constraint by {0:.1e}: inputs this large leave too few digits for {tolerance:e}",
+        tolerance = tolerance::CONSTRAINT
+    )]
+    Broken(f64),
     /// A point above a bound that was said to be certified.
     #[error(
         "the value {value} contradicts the certified upper bound {bound}: please report this bug"
@@ -78,17 +88,19 @@ impl<'m> Maximization<'m> {
     /// States the problem.
     ///
     /// # Errors
-    /// [`RegionError::Empty`] when the domain is; otherwise when the LP solver finds no point of it.
+    /// [`RegionError::Empty`] when the domain is; otherwise when the LP solver finds no point of it within the budget. Without
+    /// constraints there is no error.
     pub fn new(
         model: &'m OnnxModel,
         domain: &'m Domain,
         objective: &Linear,
+        budget: &Budget,
     ) -> Result<Self, RegionError> {
         let centre = if domain.constraints.is_empty() {
             // Told from a corner, every input moves in one direction only.
             domain.lower.clone()
         } else {
-            interior_point(domain, &Budget::unlimited())?
+            interior_point(domain, budget)?
         };
         let set = InputSet::of_domain(domain, centre);
         let mut weights = vec![0.0; model.network.outputs()];
@@ -118,15 +130,31 @@ impl<'m> Maximization<'m> {
         milp.write_milp(path, self.constant)
     }
 
+    /// Can this method solve the problem?
+    ///
+    /// # Errors
+    /// [`MaximizeError::Unconstrained`] when it cannot.
+    pub fn accepts(&self, method: Method) -> Result<(), MaximizeError> {
+        match method {
+            // Its gradient steps know the box only.
+            Method::Apgd if !self.domain.constraints.is_empty() => {
+                Err(MaximizeError::Unconstrained(method))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Bounds the objective, searches, and looks at the best point once more as it will be stored.
     ///
     /// # Errors
-    /// When tract cannot run the model, or a point exceeds the bound.
+    /// When the problem does not [accept](Self::accepts) the method, tract cannot run the model, or the point is none of the domain or
+    /// exceeds the bound.
     pub fn solve(
         &self,
         options: &SearchOptions,
         budget: &Budget,
     ) -> Result<Maximum, MaximizeError> {
+        self.accepts(options.method)?;
         let query = &self.query;
         let linear = self.bounds(&budget.half());
         let bound = linear.certify(&query.objective, &Effort::default(), &budget.half());
@@ -134,7 +162,16 @@ impl<'m> Maximization<'m> {
         let found = search(query, &|| linear.neurons(), options, budget, |better| {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let point = self.domain.clamped(&found.best.point);
+        let mut point = self.domain.clamped(&found.best.point);
+        if self.domain.violation(&point) > tolerance::CONSTRAINT {
+            // At the very edge of what is tolerated, a rounding goes beyond it.
+            point = self.domain.clamped(&query.set.project(&point));
+        }
+        // What is proven covers no more.
+        let violation = self.domain.violation(&point);
+        if violation > tolerance::CONSTRAINT {
+            return Err(MaximizeError::Broken(violation));
+        }
         let mut trace = Trace::new(query.network);
         query.network.forward(&point, &mut trace);
         let value = query.value(&trace);
@@ -148,7 +185,7 @@ impl<'m> Maximization<'m> {
             outputs: trace.logits().to_vec(),
             value: value + self.constant,
             value_f32: value_f32 + self.constant,
-            violation: self.domain.violation(&point),
+            violation,
             point,
             // The sum may have been rounded down.
             upper_bound: (bound.value() + self.constant).next_up(),
@@ -157,5 +194,57 @@ impl<'m> Maximization<'m> {
             stop: Stop::of(found.stop, Stop::Optimal),
             found,
         })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::input::Constraint;
+
+    fn model() -> OnnxModel {
+        OnnxModel::load("tests/zoo/accepted/acasxu_style.onnx".as_ref()).unwrap()
+    }
+
+    #[test]
+    fn a_point_outside_the_domain_is_no_answer() {
+        let (model, unlimited) = (model(), Budget::unlimited());
+        // No point of the box keeps this; `new` would have said so.
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], 3.0, f64::INFINITY);
+        let domain = Domain { constraints: vec![sum], ..Domain::new_box(5, 0.0, 1.0) };
+        let set = InputSet::of_domain(&domain, vec![0.5; 5]);
+        let query = Query { network: &model.network, set, objective: vec![1.0; 5] };
+        let (constant, bounds) = (0.0, OnceCell::new());
+        let problem = Maximization { model: &model, domain: &domain, query, constant, bounds };
+        let options = SearchOptions { patience: 1, ..SearchOptions::default() };
+        let answer = problem.solve(&options, &unlimited);
+        assert!(matches!(answer, Err(MaximizeError::Broken(by)) if by >= 1.0), "{answer:?}");
+    }
+
+    #[test]
+    fn a_method_without_projection_is_refused() {
+        let (model, unlimited) = (model(), Budget::unlimited());
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 0.5);
+        let domain = Domain { constraints: vec![sum], ..Domain::new_box(5, 0.0, 1.0) };
+        let objective = Linear::of_outputs("y0", 5).unwrap();
+        let problem = Maximization::new(&model, &domain, &objective, &unlimited).unwrap();
+        let options = SearchOptions { method: Method::Apgd, ..SearchOptions::default() };
+        let error = problem.solve(&options, &unlimited).unwrap_err();
+        let text = "the method apgd has no projection onto linear constraints of the inputs";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn no_time_leaves_no_point_of_a_constrained_domain() {
+        let model = model();
+        let spent = Budget::start(Some(std::time::Duration::ZERO), None);
+        let objective = Linear::of_outputs("y0", 5).unwrap();
+        let free = Domain::new_box(5, 0.0, 1.0);
+        assert!(Maximization::new(&model, &free, &objective, &spent).is_ok());
+        let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 0.5);
+        let held = Domain { constraints: vec![sum], ..free };
+        let answer = Maximization::new(&model, &held, &objective, &spent);
+        assert!(matches!(answer, Err(RegionError::Budget)));
     }
 }

@@ -88,9 +88,10 @@ impl Limits {
 fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maximum {
     let model = OnnxModel::load(Path::new(model)).expect("a sound model");
     let objective = Linear::of_outputs(objective, model.network.outputs()).expect("an expression");
-    let problem = Maximization::new(&model, domain, &objective).expect("a point inside");
+    let budget = Budget::unlimited();
+    let problem = Maximization::new(&model, domain, &objective, &budget).expect("a point inside");
     let options = SearchOptions { method, ..SearchOptions::default() };
-    problem.solve(&options, &Budget::unlimited()).expect("an answer")
+    problem.solve(&options, &budget).expect("an answer")
 }
 
 #[test]
@@ -135,6 +136,29 @@ fn a_constraint_makes_value_and_bound_smaller() {
     assert!(number(&held, "upper_bound") < 0.2 * number(&free, "upper_bound"), "{held}");
     let spent: f64 = numbers(&held["point"]).iter().sum();
     assert!((spent - 10.0).abs() < 1e-4, "{spent}");
+}
+
+#[test]
+fn the_widest_box_with_constraints_has_an_answer() {
+    let limits = Limits::new("x0 + x1 + x2 <= 1\n-0.25 <= x3 - 2*x4 <= 0.5\nx1 = x2\n");
+    let asked = ["--model", ACAS, "--objective", "-y4", "--constraints", limits.path()];
+    for method in ["rw", "paper", "frank-wolfe"] {
+        let wide = ["--method", method, "--patience", "3", "--box", "-1e9,1e9"];
+        let record = record(&[&asked[..], &wide].concat());
+        let (value, bound) = (number(&record, "value"), number(&record, "upper_bound"));
+        assert!(value > 1e8 && value <= bound, "{record}");
+        assert!(number(&record, "violation") <= 2e-7, "{record}");
+    }
+}
+
+#[test]
+fn no_time_to_find_a_point_that_keeps_the_constraints_is_said() {
+    let limits = Limits::new("x0 + x1 <= 1");
+    let asked = ["--model", ACAS, "--objective", "y0", "--constraints", limits.path()];
+    mistake(
+        &[&asked[..], &["--time-limit", "1e-9"]].concat(),
+        "limits.txt: no time to find an input that keeps all of it",
+    );
 }
 
 #[test]
@@ -291,8 +315,9 @@ fn every_mistake_is_one_line() {
     for (given, end) in [
         ("1", "must be two numbers, LOWER,UPPER (try --help)"),
         ("0,one", "must be two numbers, LOWER,UPPER (try --help)"),
-        ("0,inf", "every input needs finite bounds, between -1e15 and 1e15 (try --help)"),
-        ("nan,1", "every input needs finite bounds, between -1e15 and 1e15 (try --help)"),
+        ("0,inf", "every input needs finite bounds, between -1e9 and 1e9 (try --help)"),
+        ("-1e10,1", "every input needs finite bounds, between -1e9 and 1e9 (try --help)"),
+        ("nan,1", "every input needs finite bounds, between -1e9 and 1e9 (try --help)"),
         ("1,-1", "the lower bound is above the upper (try --help)"),
     ] {
         mistake(&[&asked("y0")[..], &["--box", given]].concat(), end);
@@ -318,10 +343,12 @@ fn every_mistake_is_one_line() {
     );
     let limits = Limits::new("x0 = x1");
     let apgd = [&asked("y0")[..], &["--constraints", limits.path(), "--method", "apgd"]].concat();
-    mistake(
-        &apgd,
-        &format!("--method apgd: has no projection onto the constraints of {}", limits.path()),
-    );
+    let refused = "rw-adv: the method apgd has no projection onto linear constraints of the inputs";
+    mistake(&apgd, refused);
+    // What is refused leaves no directory behind.
+    let out = limits.path.with_file_name("out");
+    mistake(&[&apgd[..], &["--out", out.to_str().expect("UTF-8")]].concat(), refused);
+    assert!(!out.exists());
     // Bounds alone are a box.
     let limits = Limits::new("x0 = 0.5");
     stdout(

@@ -1,19 +1,18 @@
 //! `rw-adv maximize`: the largest value of a linear function of the outputs over a domain.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use rw_adv::budget::Budget;
 use rw_adv::encode::RegionError;
 use rw_adv::input::{Domain, Linear};
 use rw_adv::maximize::Maximization;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{self, Contents, MaximizeRecord, MaximizeSettings, ResultDirectory};
-use rw_adv::search::Method;
 
 use super::method::MethodArgs;
 use super::problem::{STOP, catch_interrupts};
@@ -60,10 +59,11 @@ pub struct MaximizeArgs {
 
 /// Two finite numbers in order.
 fn bounds(text: &str) -> Result<[f64; 2], String> {
+    const FARTHEST: f64 = Domain::FARTHEST;
     let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     match numbers.as_deref() {
-        Some(&[lower, upper]) if !(lower.abs() <= 1e15 && upper.abs() <= 1e15) => {
-            Err("every input needs finite bounds, between -1e15 and 1e15".into())
+        Some(&[lower, upper]) if !(lower.abs() <= FARTHEST && upper.abs() <= FARTHEST) => {
+            Err(format!("every input needs finite bounds, between -{FARTHEST:e} and {FARTHEST:e}"))
         }
         Some(&[lower, upper]) if lower > upper => Err("the lower bound is above the upper".into()),
         Some(&[lower, upper]) => Ok([lower, upper]),
@@ -82,23 +82,21 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let mut domain = Domain::new_box(model.network.inputs(), lower, upper);
     if let Some(file) = &args.constraints {
         domain = domain.with_file(file)?;
-        if options.method == Method::Apgd && !domain.constraints.is_empty() {
-            bail!("--method apgd: has no projection onto the constraints of {}", file.display());
-        }
     }
-    let problem = Maximization::new(&model, &domain, &objective).map_err(|error| {
-        let file = args.constraints.clone().unwrap_or_default();
-        match error {
-            RegionError::Empty => {
-                anyhow!("{}: no input keeps all bounds and constraints", file.display())
-            }
-            error => anyhow!("{}: {error}", file.display()),
-        }
-    })?;
-    let mut results =
-        args.out.map(|out| ResultDirectory::create(&out, Contents::Maximum)).transpose()?;
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
+    let file = args.constraints.as_deref().unwrap_or(Path::new("")).display();
+    let problem = match Maximization::new(&model, &domain, &objective, &budget) {
+        Ok(problem) => problem,
+        Err(RegionError::Empty) => bail!("{file}: no input keeps all bounds and constraints"),
+        Err(RegionError::Budget) if budget.is_cancelled() => return Ok(ExitCode::from(130)),
+        Err(RegionError::Budget) => bail!("{file}: no time to find an input that keeps all of it"),
+        Err(error) => bail!("{file}: {error}"),
+    };
+    // A result directory is made once nothing is left to refuse.
+    problem.accepts(options.method)?;
+    let mut results =
+        args.out.map(|out| ResultDirectory::create(&out, Contents::Maximum)).transpose()?;
     if let Some(file) = &args.write_model {
         problem.write_milp(file, &budget.half()).with_context(|| file.display().to_string())?;
     }

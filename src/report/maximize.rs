@@ -115,7 +115,7 @@ impl MaximizeRecord {
             gap: bounded.then_some(maximum.gap()),
             bound_method: bounded.then_some(maximum.bound_method.name()),
             optimal: maximum.gap() < OPTIMAL_GAP,
-            claimed_bound: maximum.claimed_bound,
+            claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
             constraint_count: domain.constraints.len(),
             violation: maximum.violation,
             at_lower: at(|(x, lower, _)| x == lower),
@@ -130,5 +130,59 @@ impl MaximizeRecord {
             outputs: maximum.outputs.clone(),
             point: maximum.point.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bounds::BoundMethod;
+    use crate::encode::Work;
+    use crate::query::Candidate;
+    use crate::search::{Found, SearchStop};
+    use crate::verify::Stop;
+
+    #[test]
+    fn what_is_not_finite_is_no_bound() {
+        let settings = MaximizeSettings {
+            model: "m.onnx".into(),
+            model_sha256: String::new(),
+            widths: vec![1, 1, 1],
+            objective: "y0".into(),
+            bounds: [0.0, 1.0],
+            constraints: None,
+            method: "milp",
+            way_out: "flip",
+            patience: 1,
+            time_limit: Some(1.0),
+            seed: 0,
+        };
+        let found = Found {
+            best: Candidate { point: vec![0.5], margin: 1.0 },
+            starts: 1,
+            finished: 0,
+            claimed_bound: Some(f64::INFINITY),
+            work: Work::default(),
+            time_to_best: Duration::ZERO,
+            stop: SearchStop::Time,
+        };
+        let maximum = Maximum {
+            point: vec![0.5],
+            outputs: vec![1.0],
+            value: 1.0,
+            value_f32: 1.0,
+            violation: 0.0,
+            upper_bound: f64::INFINITY,
+            bound_method: BoundMethod::Envelope,
+            claimed_bound: Some(f64::INFINITY),
+            found,
+            stop: Stop::of(SearchStop::Time, Stop::Optimal),
+        };
+        let record = MaximizeRecord::new(settings, &Domain::new_box(1, 0.0, 1.0), &maximum, 1.0);
+        assert_eq!((record.claimed_bound, record.upper_bound, record.gap), (None, None, None));
+        assert_eq!(record.bound_method, None);
+        assert!(!record.optimal);
     }
 }

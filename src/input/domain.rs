@@ -234,7 +234,8 @@ mod tests {
 
     /// One of the relations that people write, with numbers that they do not.
     fn line() -> impl Strategy<Value = String> {
-        let number = (1u8..10, -330i32..309).prop_map(|(digit, e)| format!("{digit}e{e}"));
+        let number = (1u8..10, prop_oneof![-330i32..309, 307..309])
+            .prop_map(|(digit, e)| format!("{digit}e{e}"));
         let term = (number, 0usize..6).prop_map(|(number, x)| match x {
             4 | 5 => number,
             x => format!("{number}*x{x}"),

@@ -85,7 +85,7 @@ pub fn drawing(width: usize, height: usize, bytes: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     // Filters are for photographs: they make a drawing larger by half, and take ten times as long.
     let encoder =
-        PngEncoder::new_with_quality(&mut file, CompressionType::default(), FilterType::NoFilter);
+        PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::NoFilter);
     write(encoder, width, height, ExtendedColorType::Rgb8, bytes);
     file
 }

@@ -75,6 +75,9 @@ fn others(results: &Results) -> Vec<String> {
     results.methods.iter().filter(|method| *method != OURS).cloned().collect()
 }
 
+/// What a value counts in a curve.
+type Height<'h> = &'h dyn Fn(&Row, f64) -> f64;
+
 /// Draws everything; gives the names of the figures and what they show.
 fn figures(
     directory: &Path,
@@ -115,7 +118,7 @@ fn figures(
         drawn.push((name, format!("best value of {OURS} (up) against {other} (right)")));
     }
     let times = times(manifest.seconds);
-    let curve = |method: &String, height: &dyn Fn(&Row, f64) -> f64, scale: f64| {
+    let curve = |method: &String, height: Height, scale: f64| {
         let at = |&time: &f64| {
             let sum: f64 =
                 results.instances.iter().map(|row| height(row, value_at(row, method, time))).sum();
@@ -138,7 +141,7 @@ fn figures(
         "how many instances are within 0.1 % of the best value known, over time".into(),
     ));
     let many = results.instances.len().max(1) as f64;
-    let (height, label): (&dyn Fn(&Row, f64) -> f64, &str) = if random {
+    let (height, label): (Height, &str) = if random {
         // Values of networks of all sizes are comparable only relative to the best.
         (
             &|row, value| (1.0 + gain(value, row.best())).max(0.0),
@@ -312,7 +315,7 @@ fn report(manifest: &Manifest, results: &Results, figures: &[(String, String)]) 
     }
     if with_paper {
         say(
-            "\nThe paper (Tong, Cai, Serra 2024) ran Gurobi for an hour on several cores; of its counts only the one shown was at hand when this was written.",
+            "\nThe paper (Tong, Cai, Serra 2024) gave every method an hour, with Gurobi as the solver; of its counts only the one shown was at hand when this was written.",
         );
     }
     say("\n## Figures\n");

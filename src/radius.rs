@@ -210,7 +210,12 @@ impl<'a> Image<'a> {
     fn subject(&self, delta: f64) -> Subject<'a> {
         let Self { model, sample, predicted, options, .. } = *self;
         let RadiusOptions { norm, search, .. } = *options;
-        Subject::new(model, sample, predicted, &Attack { delta, norm, search, goal: Goal::Verdict })
+        Subject::new(
+            model,
+            sample,
+            predicted,
+            &Attack { delta, norm, search, goal: Goal::Verdict, branch: None },
+        )
     }
 
     /// The largest budget within which every target is out of reach.

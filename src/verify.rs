@@ -12,7 +12,10 @@ use crate::lp::LpError;
 use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::query::{Candidate, Query};
-use crate::search::{Found, Method, SearchOptions, SearchStop, ascend, ascend_from, search};
+use crate::search::{
+    BranchOptions, BranchStop, Branched, Found, Method, SearchOptions, SearchStop, Until, ascend,
+    ascend_from, branch_and_bound, search,
+};
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
 /// Who wins at an image.
@@ -56,9 +59,25 @@ pub struct Attack {
     pub search: SearchOptions,
     /// What is wanted.
     pub goal: Goal,
+    /// Whether to divide the set where one bound is not enough.
+    pub branch: Option<Branch>,
+}
+
+/// How far to divide the set.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch {
+    /// Parts bounded at most.
+    pub nodes: usize,
+    /// Below this gap a margin counts as optimal.
+    pub gap: f64,
 }
 
 impl Attack {
+    /// Below this gap a margin counts as optimal.
+    pub fn gap(&self) -> f64 {
+        self.branch.map_or(OPTIMAL_GAP, |branch| branch.gap)
+    }
+
     /// Where inputs may lie around a sample.
     fn set(&self, sample: &Sample) -> InputSet {
         let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
@@ -98,6 +117,8 @@ pub enum Stop {
     Claimed,
     /// The solver gave up.
     Trouble,
+    /// So many parts of the set were bounded.
+    Nodes,
 }
 
 impl Stop {
@@ -113,6 +134,17 @@ impl Stop {
         }
     }
 
+    /// Why dividing ended that was to show `proven`.
+    fn of_tree(tree: BranchStop, proven: Self) -> Self {
+        match tree {
+            BranchStop::Proven => proven,
+            BranchStop::Nodes => Self::Nodes,
+            BranchStop::Time => Self::Time,
+            BranchStop::Cancelled => Self::Interrupted,
+            BranchStop::Enough => Self::First,
+        }
+    }
+
     /// The name in records.
     pub fn name(self) -> &'static str {
         match self {
@@ -124,6 +156,7 @@ impl Stop {
             Self::Robust => "robust",
             Self::Claimed => "claimed",
             Self::Trouble => "trouble",
+            Self::Nodes => "nodes",
         }
     }
 }
@@ -141,10 +174,33 @@ pub struct Answer {
     pub picture: Option<EightBit>,
     /// What the search did.
     pub found: Found,
+    /// What dividing the set did.
+    pub tree: Tree,
     /// Why work ended.
     pub stop: Stop,
     /// The seed of this image and target.
     pub seed: u64,
+}
+
+/// How the set was divided: not at all, by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Parts bounded.
+    pub nodes: usize,
+    /// Divisions one after the other, at most.
+    pub depth: usize,
+    /// Parts that were still to be divided.
+    pub open: usize,
+}
+
+impl Tree {
+    fn with(self, branched: &Branched) -> Self {
+        Self {
+            nodes: self.nodes + branched.nodes,
+            depth: self.depth.max(branched.depth),
+            open: self.open + branched.open,
+        }
+    }
 }
 
 impl Answer {
@@ -213,9 +269,13 @@ impl<'m> Subject<'m> {
             candidate.margin > 0.0
                 && judge.judge(&case, &candidate.point).is_ok_and(|j| j.witness().is_some())
         };
-        let (found, bounds, stop) = match attack.goal {
+        let at_root = match attack.goal {
             Goal::Optimum => self.optimum(&query, &options, budget),
-            Goal::Verdict => self.decide(&query, &options, budget, fools),
+            Goal::Verdict => self.decide(&query, &options, budget, &fools),
+        };
+        let (Root { found, bounds, stop }, tree) = match attack.branch {
+            Some(branch) => self.divide(&query, at_root, branch, budget, &fools),
+            None => (at_root, Tree::default()),
         };
         let judged = judge.judge(&case, &found.best.point)?;
         let picture = match judged.witness() {
@@ -224,7 +284,7 @@ impl<'m> Subject<'m> {
         };
         let verdict = judged.verdict(&bounds)?;
         let bound = bounds.into_iter().min_by(|a, b| a.value().total_cmp(&b.value()));
-        Ok(Answer { verdict, judged, bound, picture, found, stop, seed })
+        Ok(Answer { verdict, judged, bound, picture, found, tree, stop, seed })
     }
 
     /// Writes the problem as a MILP for other solvers. The columns `up_7` and `down_7` are how far pixel 7 is moved from the image.
@@ -297,12 +357,7 @@ impl<'m> Subject<'m> {
     }
 
     /// The smallest bound, then the largest margin; a bound below zero once more for f32.
-    fn optimum(
-        &self,
-        query: &Query,
-        options: &SearchOptions,
-        budget: &Budget,
-    ) -> (Found, Vec<CertifiedBound>, Stop) {
+    fn optimum(&self, query: &Query, options: &SearchOptions, budget: &Budget) -> Root {
         let ascended = self.ascends().then(|| ascend(query, budget));
         let linear = self.bounds(Arithmetic::Exact, &budget.half());
         // A bound that meets the margin need not be lower.
@@ -317,7 +372,7 @@ impl<'m> Subject<'m> {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::Optimal);
-        (found.or(ascended), bounds, stop)
+        Root { found: found.or(ascended), bounds, stop }
     }
 
     /// Whether a first climb of our own comes before the search: other methods are to show what they find themselves.
@@ -331,23 +386,75 @@ impl<'m> Subject<'m> {
         query: &Query,
         options: &SearchOptions,
         budget: &Budget,
-        fools: impl Fn(&Candidate) -> bool,
-    ) -> (Found, Vec<CertifiedBound>, Stop) {
+        fools: &dyn Fn(&Candidate) -> bool,
+    ) -> Root {
         let ascended = self.ascends().then(|| ascend(query, budget));
         if let Some(found) = ascended.clone().filter(|found| fools(&found.best)) {
-            return (found, Vec::new(), Stop::First);
+            return Root { found, bounds: Vec::new(), stop: Stop::First };
         }
         let bound = self.certify_sign(query, &budget.half());
         if bound.value() < 0.0 {
             let found = ascended.unwrap_or_else(|| ascend(query, budget));
-            return (found, vec![bound], Stop::Robust);
+            return Root { found, bounds: vec![bound], stop: Stop::Robust };
         }
         let in_f32 = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
         let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::First);
-        (found.or(ascended), vec![bound], stop)
+        Root { found: found.or(ascended), bounds: vec![bound], stop }
+    }
+
+    /// Divides the set where its bounds have not decided: first for the sign, in f32, then, if the optimum is wanted, for the gap.
+    fn divide(
+        &self,
+        query: &Query,
+        root: Root,
+        branch: Branch,
+        budget: &Budget,
+        fools: &dyn Fn(&Candidate) -> bool,
+    ) -> (Root, Tree) {
+        let Root { mut found, mut bounds, mut stop } = root;
+        let mut tree = Tree::default();
+        let finished = [Stop::First, Stop::Robust, Stop::Optimal, Stop::Time, Stop::Interrupted];
+        if finished.contains(&stop) {
+            return (Root { found, bounds, stop }, tree);
+        }
+        let go = |arithmetic, root, until, found: &mut Found, tree: &mut Tree| {
+            let options =
+                BranchOptions { nodes: branch.nodes - tree.nodes.min(branch.nodes), until };
+            let best = found.best.clone();
+            let enough = |better: &Candidate| match until {
+                Until::Below(_) if fools(better) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            };
+            let branched =
+                branch_and_bound(query, arithmetic, root, best, &options, budget, enough);
+            if branched.best.margin > found.best.margin {
+                (found.best, found.time_to_best) = (branched.best.clone(), budget.elapsed());
+            }
+            *tree = tree.with(&branched);
+            branched
+        };
+        let of_sign = bounds.iter().copied().find(|bound| bound.holds_in_f32());
+        let is_robust = of_sign.is_some_and(|bound| bound.value() < 0.0);
+        if !is_robust && !fools(&found.best) {
+            let root = of_sign.unwrap_or_else(|| self.certify_sign(query, &budget.half()));
+            let in_f32 = Arithmetic::F32(&self.model.roundings);
+            let branched = go(in_f32, root, Until::Below(0.0), &mut found, &mut tree);
+            bounds.push(branched.bound);
+            stop = Stop::of_tree(branched.stop, Stop::Robust);
+        }
+        if self.attack.goal == Goal::Optimum && ![Stop::Time, Stop::Interrupted].contains(&stop) {
+            let gap = Until::Gap(branch.gap);
+            let lowest = bounds.iter().copied().reduce(CertifiedBound::or_lower);
+            if let Some(root) = lowest {
+                let branched = go(Arithmetic::Exact, root, gap, &mut found, &mut tree);
+                bounds.push(branched.bound);
+                stop = Stop::of_tree(branched.stop, Stop::Optimal);
+            }
+        }
+        (Root { found, bounds, stop }, tree)
     }
 
     /// A bound that holds in f32, no lower than it takes to be below zero.
@@ -356,6 +463,13 @@ impl<'m> Subject<'m> {
         let linear = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
         linear.certify(&query.objective, &effort, budget)
     }
+}
+
+/// What is known of the whole set.
+struct Root {
+    found: Found,
+    bounds: Vec<CertifiedBound>,
+    stop: Stop,
 }
 
 /// Below this gap a margin counts as optimal.

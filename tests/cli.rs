@@ -484,6 +484,37 @@ fn branch_and_bound_claims_what_the_search_finds() {
     mistake(&warm, &["--warm-start", "only --method milp"]);
 }
 
+/// Dividing the set never contradicts what is known at the root, and the tree does not depend on the threads.
+#[test]
+fn branching_lowers_bounds_and_decides() {
+    let asked = ["--images", "6", "--delta", "5"];
+    let root = records(&asked);
+    let branch = [&asked[..], &["--branch", "200", "--gap", "0.01"]].concat();
+    let divided = records(&branch);
+    let one = records(&[&branch[..], &["--threads", "1"]].concat());
+    let mut lower = 0;
+    for ((root, divided), one) in root.iter().zip(&divided).zip(&one) {
+        let of = |record: &Value, field: &str| record[field].as_f64().expect("a number");
+        assert!(of(divided, "upper_bound") <= of(root, "upper_bound") + 1e-9, "{root} {divided}");
+        assert!(of(divided, "upper_bound") >= of(divided, "margin"), "{divided}");
+        assert!(of(divided, "margin") >= of(root, "margin") - 1e-9, "{root} {divided}");
+        assert!(root["verdict"] == "unknown" || divided["verdict"] == root["verdict"], "{divided}");
+        let closed = divided["gap"].as_f64().is_some_and(|gap| gap <= 0.01);
+        assert_eq!(divided["optimal"], closed, "{divided}");
+        assert!(closed || divided["stop"] == "nodes", "{divided}");
+        for field in ["nodes", "depth", "upper_bound", "margin"] {
+            assert_eq!(divided[field], one[field], "{field}");
+        }
+        lower += usize::from(divided["bound_method"] == "branch");
+    }
+    assert!(lower > 0);
+    let verdicts = records(&[&asked[..], &["--goal", "verdict", "--branch", "500"]].concat());
+    for (verdict, root) in verdicts.iter().zip(&root) {
+        assert!(root["verdict"] == "unknown" || verdict["verdict"] == root["verdict"], "{verdict}");
+    }
+    mistake(&["--model", FIXTURE, "--delta", "2", "--gap", "0.1"], &["--branch"]);
+}
+
 #[test]
 fn the_problem_of_one_image_and_target_is_written_for_other_solvers() {
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -4,6 +4,7 @@ use super::Interval;
 use super::Stability;
 use super::linear::{Above, Choice, LinearBounds, default_slope};
 use crate::budget::Budget;
+use crate::input::Move;
 use crate::network::NeuronId;
 
 /// Step of the first improvement of slopes and shares; both live in [0, 1].
@@ -27,6 +28,8 @@ pub enum BoundMethod {
     Alpha,
     /// Chords and envelopes, slopes and shares optimised.
     Envelope,
+    /// The same for each of the parts that the set was divided into.
+    Branch,
 }
 
 impl BoundMethod {
@@ -36,11 +39,12 @@ impl BoundMethod {
             Self::Crown => "crown",
             Self::Alpha => "alpha",
             Self::Envelope => "envelope",
+            Self::Branch => "branch",
         }
     }
 }
 
-/// A proven upper bound. Only [`LinearBounds::certify`] makes one.
+/// A proven upper bound. Only [`LinearBounds::prove`] makes one, and what is put together of such.
 #[derive(Clone, Copy, Debug)]
 pub struct CertifiedBound {
     value: f64,
@@ -59,6 +63,21 @@ impl CertifiedBound {
         self.for_f32
     }
 
+    /// The bound of a set that is covered by parts with these bounds: the largest. `None` without parts.
+    pub(crate) fn of_cover(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let both = |a: Self, b: Self| Self {
+            value: a.value.max(b.value),
+            for_f32: a.for_f32 && b.for_f32,
+            method: BoundMethod::Branch,
+        };
+        parts.into_iter().reduce(both)
+    }
+
+    /// The lower one of two bounds of the same set, both for the same arithmetic.
+    pub(crate) fn or_lower(self, other: Self) -> Self {
+        if other.value < self.value { other } else { self }
+    }
+
     /// A bound that nobody has proven, to see what others make of it.
     #[cfg(test)]
     pub(crate) fn forged(value: f64, for_f32: bool) -> Self {
@@ -69,6 +88,28 @@ impl CertifiedBound {
     pub fn method(&self) -> BoundMethod {
         self.method
     }
+}
+
+/// A bound, and where it thinks the largest value is.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The bound.
+    pub bound: CertifiedBound,
+    /// The moves that lead from the centre to where the linear function behind the bound is largest.
+    pub spending: Vec<Spending>,
+}
+
+/// One move of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Spending {
+    /// The move's place among the moves of the bounds.
+    pub index: usize,
+    /// The move.
+    pub at: Move,
+    /// How much of it is made.
+    pub amount: f64,
+    /// What that adds to the bound.
+    pub worth: f64,
 }
 
 /// How hard to try.
@@ -115,6 +156,12 @@ impl Knob {
 impl LinearBounds<'_> {
     /// Bounds `objective · y`, better and better until `effort` or the time is spent.
     pub fn certify(&self, objective: &[f64], effort: &Effort, budget: &Budget) -> CertifiedBound {
+        self.prove(objective, effort, budget).bound
+    }
+
+    /// The same, and where the bound is attained.
+    pub fn prove(&self, objective: &[f64], effort: &Effort, budget: &Budget) -> Proof {
+        let mut spending: Vec<(usize, f64, f64)> = Vec::new();
         let mut knobs = self.knobs();
         let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); knobs.len()];
         let mut best = f64::INFINITY;
@@ -134,6 +181,7 @@ impl LinearBounds<'_> {
             let value = self.rounded_up(above.constants[0] + support);
             if value < best {
                 (best, tuned) = (value, time > 0);
+                spending = vertex.iter().map(|&(k, amount)| (k, amount, slopes[k])).collect();
             }
             if time == effort.steps || best < effort.enough || budget.is_spent() {
                 break;
@@ -147,7 +195,12 @@ impl LinearBounds<'_> {
             (Above::Chords, true) => BoundMethod::Alpha,
             (Above::Chords, false) => BoundMethod::Crown,
         };
-        CertifiedBound { value: best, for_f32: self.for_f32(), method }
+        let of_move = |(index, amount, slope): (usize, f64, f64)| {
+            let at = self.lifted.moves()[index];
+            Spending { index, at, amount, worth: slope * amount }
+        };
+        let bound = CertifiedBound { value: best, for_f32: self.for_f32(), method };
+        Proof { bound, spending: spending.into_iter().map(of_move).collect() }
     }
 
     fn knobs(&self) -> Vec<Vec<[Knob; 2]>> {

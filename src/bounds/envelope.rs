@@ -48,18 +48,24 @@ impl Envelopes {
         slopes: &Mat<f64>,
         constants: &[f64],
     ) -> Self {
-        if chosen.is_empty() || !Self::fit(lifted, chosen.len()) {
+        let line = |&(j, k): &(usize, usize)| (j, slopes.col_as_slice(k), constants[k]);
+        let lines: Vec<(usize, &[f64], f64)> = chosen.iter().map(line).collect();
+        Self::of_lines(lifted, width, &lines)
+    }
+
+    /// The envelopes of some of a layer's neurons: `(j, slopes, constant)` says that neuron `j` is below `constant + slopes · p`.
+    pub fn of_lines(lifted: &Lifted, width: usize, lines: &[(usize, &[f64], f64)]) -> Self {
+        if lines.is_empty() || !Self::fit(lifted, lines.len()) {
             return Self::none(width);
         }
         let allowance = Allowance::f64(lifted.len());
         let mut envelopes = Self {
-            slopes: Mat::zeros(lifted.len(), chosen.len()),
+            slopes: Mat::zeros(lifted.len(), lines.len()),
             at_centre: Vec::new(),
             reach: Vec::new(),
             column_from_neuron: vec![None; width],
         };
-        for (column, &(j, k)) in chosen.iter().enumerate() {
-            let (c, v) = (constants[k], slopes.col_as_slice(k));
+        for (column, &(j, v, c)) in lines.iter().enumerate() {
             let envelope = envelopes.slopes.col_as_slice_mut(column);
             let price = c.abs() / lifted.budget();
             for (slope, &v) in envelope.iter_mut().zip(v) {

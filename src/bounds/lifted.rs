@@ -23,6 +23,41 @@ pub struct Lifted {
     allowance: Allowance,
 }
 
+/// A part of a set, told in the moves of the bounds that were made for all of it: some moves are made to a certain amount
+/// already, caps and budget are for what is left. All numbers are rounded so that the part is covered.
+#[derive(Clone, Debug)]
+pub struct Portion {
+    /// The moves that are made already, and how much of them.
+    pub(super) taken: Vec<(usize, f64)>,
+    caps: Vec<f64>,
+    budget: f64,
+}
+
+impl Portion {
+    /// The part in which at least `amount` more of move `k` is made. Its pixel then does not move the other way (`opposite`).
+    fn at_least(&self, k: usize, amount: f64, opposite: Option<usize>) -> Self {
+        let mut part = self.clone();
+        match part.taken.iter_mut().find(|(taken, _)| *taken == k) {
+            // Shares are whole grains: their sums are exact.
+            Some((_, taken)) => *taken += amount,
+            None => part.taken.push((k, amount)),
+        }
+        part.caps[k] = (part.caps[k] - amount).next_up().max(0.0);
+        part.budget = (part.budget - amount).next_up().max(0.0);
+        if let Some(opposite) = opposite {
+            part.caps[opposite] = 0.0;
+        }
+        part
+    }
+
+    /// The part in which at most `amount` more of move `k` is made.
+    fn at_most(&self, k: usize, amount: f64) -> Self {
+        let mut part = self.clone();
+        part.caps[k] = part.caps[k].min(amount);
+        part
+    }
+}
+
 impl Lifted {
     pub fn new(set: &InputSet) -> Self {
         let moves = set.moves();
@@ -37,6 +72,38 @@ impl Lifted {
     /// Number of moves.
     pub fn len(&self) -> usize {
         self.moves.len()
+    }
+
+    /// The moves.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// All of the set.
+    pub fn whole(&self) -> Portion {
+        Portion { taken: Vec::new(), caps: self.caps.clone(), budget: self.budget }
+    }
+
+    /// What a portion is divided into by making at least, or at most, `amount` more of move `k`.
+    pub fn divide(&self, portion: &Portion, k: usize, amount: f64) -> [Portion; 2] {
+        let pixel = self.moves[k].pixel;
+        let neighbours = [k.checked_sub(1), Some(k + 1)].into_iter().flatten();
+        let mut neighbours = neighbours.filter(|&other| other < self.moves.len());
+        let opposite = neighbours.find(|&other| self.moves[other].pixel == pixel);
+        [portion.at_least(k, amount, opposite), portion.at_most(k, amount)]
+    }
+
+    /// The same moves over a portion, without constraints: what is left out only makes bounds larger.
+    pub fn within(&self, portion: &Portion) -> Self {
+        let all = self.allowance.up(portion.caps.iter().sum());
+        Self {
+            moves: self.moves.clone(),
+            caps: portion.caps.clone(),
+            budget: portion.budget.min(all),
+            all,
+            constrained: None,
+            allowance: self.allowance,
+        }
     }
 
     pub fn budget(&self) -> f64 {

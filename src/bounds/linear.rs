@@ -10,11 +10,13 @@
 //! are taken as the numbers they came out as; what they should have been differs by at most a rounding allowance
 //! times the magnitudes that were added up, and these are added up alongside.
 
+use std::sync::Arc;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::envelope::Envelopes;
-use super::lifted::Lifted;
+use super::lifted::{Lifted, Portion};
 use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
@@ -65,7 +67,7 @@ pub struct LinearBounds<'n> {
     pub(super) network: &'n Network,
     pub(super) lifted: Lifted,
     /// The first layer's slopes in moves, and its values at the centre.
-    pub(super) first: Mat<f64>,
+    pub(super) first: Arc<Mat<f64>>,
     pub(super) at_centre: Vec<Interval>,
     first_reach: Vec<f64>,
     pub(super) neurons: NeuronBounds,
@@ -77,6 +79,27 @@ pub struct LinearBounds<'n> {
     allowance: Allowance,
     above: Above,
     for_f32: bool,
+    /// For every layer behind the first, if bounds of parts are to be made from these.
+    kept: Option<Vec<Lines>>,
+}
+
+/// Linear functions of the moves above and below some neurons of a layer.
+#[derive(Default)]
+struct Lines {
+    neurons: Vec<usize>,
+    above: Vec<Functions>,
+    below: Vec<Functions>,
+}
+
+impl Lines {
+    /// Each neuron with the functions above it and above its negative, as blocks and columns in them.
+    fn iter(&self) -> impl Iterator<Item = (usize, (&Functions, &Functions), usize)> {
+        let blocks = self.above.iter().zip(&self.below);
+        let columns = blocks.flat_map(|(above, below)| {
+            (0..above.constants.len()).map(move |column| ((above, below), column))
+        });
+        self.neurons.iter().zip(columns).map(|(&j, (pair, column))| (j, pair, column))
+    }
 }
 
 /// Linear functions of a layer's outputs, one per column.
@@ -105,6 +128,31 @@ impl<'n> LinearBounds<'n> {
         arithmetic: Arithmetic,
         budget: &Budget,
     ) -> Self {
+        Self::build(network, set, above, arithmetic, budget, None)
+    }
+
+    /// The same, ready for [`LinearBounds::within`].
+    ///
+    /// # Panics
+    /// As [`LinearBounds::new`].
+    pub fn divisible(
+        network: &'n Network,
+        set: &InputSet,
+        above: Above,
+        arithmetic: Arithmetic,
+        budget: &Budget,
+    ) -> Self {
+        Self::build(network, set, above, arithmetic, budget, Some(Vec::new()))
+    }
+
+    fn build(
+        network: &'n Network,
+        set: &InputSet,
+        above: Above,
+        arithmetic: Arithmetic,
+        budget: &Budget,
+        kept: Option<Vec<Lines>>,
+    ) -> Self {
         let lifted = Lifted::new(set);
         let terms = lifted.len() + network.widths().iter().sum::<usize>();
         let first = lifted.first_layer(network);
@@ -113,7 +161,7 @@ impl<'n> LinearBounds<'n> {
             first_reach: (0..first.ncols()).map(|j| lifted.reach(first.col_as_slice(j))).collect(),
             at_centre: Vec::new(),
             lifted,
-            first,
+            first: Arc::new(first),
             neurons: NeuronBounds { layers: Vec::new() },
             envelopes: Vec::new(),
             magnitudes: Vec::new(),
@@ -121,6 +169,7 @@ impl<'n> LinearBounds<'n> {
             allowance: Allowance::f64(terms),
             above,
             for_f32: matches!(arithmetic, Arithmetic::F32(_)),
+            kept,
         };
         bounds.first_layer(set.centre(), arithmetic);
         for layer in 1..network.layers().len() {
@@ -217,6 +266,7 @@ impl<'n> LinearBounds<'n> {
         let kept = self.above == Above::Envelopes && Envelopes::fit(&self.lifted, open.len());
         let mut slopes = Mat::zeros(self.lifted.len(), if kept { open.len() } else { 0 });
         let (mut constants, mut bounded) = (Vec::new(), Vec::new());
+        let mut lines = Lines::default();
         for block in open.chunks(BLOCK) {
             // Without time the looser intervals stay.
             if budget.is_spent() {
@@ -237,9 +287,107 @@ impl<'n> LinearBounds<'n> {
                     bounded.push((j, bounded.len()));
                 }
             }
+            if self.kept.is_some() {
+                lines.neurons.extend(block);
+                lines.above.push(uppers.functions);
+                lines.below.push(lowers.functions);
+            }
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(lines);
         }
         self.envelopes.push(self.envelopes_of(&intervals, &bounded, &slopes, &constants));
         self.neurons.layers.push(intervals);
+    }
+
+    /// All of the set that these bounds were made for.
+    pub fn whole(&self) -> Portion {
+        self.lifted.whole()
+    }
+
+    /// What a portion is divided into by making at least, or at most, `amount` more of move `k`.
+    pub fn divide(&self, portion: &Portion, k: usize, amount: f64) -> [Portion; 2] {
+        self.lifted.divide(portion, k, amount)
+    }
+
+    /// Bounds over a part of the set: the lines that were proven for all of it, with what they give over the part. Not as good as
+    /// bounds made for the part itself, but no layer is pushed back through another.
+    ///
+    /// # Panics
+    /// When these bounds are not [divisible](LinearBounds::divisible).
+    pub fn within(&self, portion: &Portion) -> Self {
+        let kept = self.kept.as_ref().expect("divisible bounds");
+        let lifted = self.lifted.within(portion);
+        let at = |slopes: &[f64]| {
+            let terms = portion.taken.iter().map(|&(k, amount)| slopes[k] * amount);
+            terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()))
+        };
+        // `constant + slopes · taken`, rounded up.
+        let moved = |constant: f64, slopes: &[f64]| {
+            let (sum, size) = at(slopes);
+            constant + sum + self.allowance.of(constant.abs() + size)
+        };
+        let largest = |constant: f64, slopes: &[f64]| {
+            self.rounded_up(constant + lifted.support(slopes, |_, _| ()))
+        };
+        let mut part = Self {
+            network: self.network,
+            first: Arc::clone(&self.first),
+            at_centre: self.at_centre.clone(),
+            first_reach: self.first_reach.clone(),
+            neurons: self.neurons.clone(),
+            envelopes: Vec::new(),
+            magnitudes: self.magnitudes.clone(),
+            noise: self.noise.clone(),
+            allowance: self.allowance,
+            above: self.above,
+            for_f32: self.for_f32,
+            kept: None,
+            lifted: self.lifted.within(portion),
+        };
+        let mut constants = Vec::with_capacity(self.at_centre.len());
+        let mut unstable = Vec::new();
+        for (j, Interval { lower, upper }) in part.at_centre.iter_mut().enumerate() {
+            let slopes = self.first.col_as_slice(j);
+            let (sum, size) = at(slopes);
+            *lower += sum - self.allowance.of(lower.abs() + size);
+            *upper = moved(*upper, slopes);
+            constants.push(*upper);
+            let interval = &mut part.neurons.layers[0][j];
+            if interval.stability() == Stability::Unstable {
+                let down: Vec<f64> = slopes.iter().map(|v| -v).collect();
+                interval.upper = interval.upper.min(largest(*upper, slopes));
+                interval.lower = interval.lower.max(-largest(-*lower, &down));
+                unstable.push((j, j));
+            }
+        }
+        let of_first =
+            part.envelopes_of(&part.neurons.layers[0], &unstable, &self.first, &constants);
+        part.envelopes.push(of_first);
+        for (layer, lines) in kept.iter().enumerate().map(|(k, lines)| (k + 1, lines)) {
+            let mut chosen = Vec::new();
+            for (j, (above, below), column) in lines.iter() {
+                let interval = &mut part.neurons.layers[layer][j];
+                if interval.stability() != Stability::Unstable {
+                    continue;
+                }
+                let slopes = above.slopes.col_as_slice(column);
+                let constant = moved(above.constants[column], slopes);
+                interval.upper = interval.upper.min(largest(constant, slopes));
+                let of_negative = below.slopes.col_as_slice(column);
+                let negative = moved(below.constants[column], of_negative);
+                interval.lower = interval.lower.max(-largest(negative, of_negative));
+                if interval.stability() == Stability::Unstable {
+                    chosen.push((j, slopes, constant));
+                }
+            }
+            let width = part.neurons.layers[layer].len();
+            part.envelopes.push(match self.above {
+                Above::Chords => Envelopes::none(width),
+                Above::Envelopes => Envelopes::of_lines(&part.lifted, width, &chosen),
+            });
+        }
+        part
     }
 
     /// The envelopes of the unstable ones among `bounded` neurons, each with the column of what lies above it.
@@ -394,7 +542,7 @@ impl<'n> LinearBounds<'n> {
             }
             add_product(&mut slopes, envelopes.slopes().as_ref(), &direct);
             if layer == 0 {
-                add_product(&mut slopes, self.first.as_ref(), &through);
+                add_product(&mut slopes, Mat::as_ref(&self.first), &through);
                 break;
             }
             let weights = self.network.transposed(layer);

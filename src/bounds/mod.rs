@@ -13,8 +13,9 @@ mod tests;
 
 use crate::network::NeuronId;
 
-pub use certificate::{BoundMethod, CertifiedBound, Effort};
+pub use certificate::{BoundMethod, CertifiedBound, Effort, Proof, Spending};
 pub use interval::interval_arithmetic;
+pub use lifted::Portion;
 pub use linear::{Above, Arithmetic, Choice, LinearBounds};
 
 /// `lower ≤ g ≤ upper`.

@@ -202,6 +202,49 @@ proptest! {
     }
 
     #[test]
+    fn no_point_of_a_part_leaves_the_bounds_that_the_part_inherits(
+        widths in prop::collection::vec(1usize..14, 3..6),
+        kind in 0u8..3,
+        delta in 0.05f64..4.0,
+        divisions in prop::collection::vec((any::<prop::sample::Index>(), 1u32..255, any::<bool>()), 1..5),
+        seed in any::<u64>(),
+    ) {
+        let network = network(&widths, seed);
+        let objective = point(network.outputs(), seed ^ 2);
+        let mut set = set(kind, widths[0], delta, seed);
+        let unlimited = Budget::unlimited();
+        let linear = LinearBounds::divisible(&network, &set, Above::Envelopes, Arithmetic::Exact, &unlimited);
+        let moves = set.moves();
+        let mut portion = linear.whole();
+        for (index, share, at_least) in divisions {
+            let k = index.index(moves.len());
+            let amount = f64::from(share) / 256.0 * moves[k].cap.min(delta) / 4.0;
+            // As in a tree: only where the new centre is a number.
+            let amount = (amount * 1024.0).round() / 1024.0;
+            let room = set.moves().iter().any(|m| m.pixel == moves[k].pixel && m.sign == moves[k].sign && m.cap > amount);
+            let Some(least) = set.at_least(moves[k], amount).filter(|_| room && set.budget().is_none_or(|b| b > amount)) else { continue };
+            let [inside, outside] = linear.divide(&portion, k, amount);
+            (set, portion) = if at_least { (least, inside) } else { (set.at_most(moves[k], amount), outside) };
+        }
+        let part = linear.within(&portion);
+        let query = Query { network: &network, set, objective };
+        let bound = part.certify(&query.objective, &Effort { steps: 5, ..Effort::default() }, &unlimited);
+        let mut outside = None;
+        let best = best_of_many(&query, seed, |trace| {
+            for layer in 0..trace.hidden() {
+                let intervals = part.neurons().layer(layer);
+                for (g, interval) in trace.pre_activations(layer).iter().zip(intervals) {
+                    if *g < interval.lower - 1e-12 || *g > interval.upper + 1e-12 {
+                        outside = Some((layer, *g, *interval));
+                    }
+                }
+            }
+        });
+        prop_assert!(outside.is_none(), "{outside:?}");
+        prop_assert!(best <= bound.value() + 1e-12, "{best} {bound:?}");
+    }
+
+    #[test]
     fn no_f32_run_exceeds_its_certificate(
         widths in prop::collection::vec(1usize..40, 3..5),
         delta in 0.01f64..1.0,

@@ -24,7 +24,7 @@ use rw_adv::report::{
     self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
 };
 use rw_adv::verdict::Verdict;
-use rw_adv::verify::{Attack, Goal, Subject};
+use rw_adv::verify::{Attack, Branch, Goal, Subject};
 
 use crate::bench::{self, Bench};
 use maximize::MaximizeArgs;
@@ -104,6 +104,15 @@ struct AttackArgs {
     /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
     #[arg(long, value_enum, default_value_t = GoalArg::Optimum)]
     goal: GoalArg,
+    /// Where one bound does not decide, divide the set by how the budget is spent and bound up to so many parts
+    ///
+    /// With --goal verdict until there is an adversary or every part is robust, with --goal optimum until the bound is within --gap of
+    /// the margin; or until --time-limit.
+    #[arg(long, value_name = "NODES", value_parser = at_least_one, hide_short_help = true)]
+    branch: Option<usize>,
+    /// With --branch: the gap below which a margin counts as optimal
+    #[arg(long, value_name = "GAP", default_value_t = 1e-4, value_parser = positive, requires = "branch", hide_short_help = true)]
+    gap: f64,
     /// First write the problem of one image and target as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 and down_7 are how far pixel 7 is moved from the image; h_1_5 and z_1_5 are output and state of neuron 5 of the first
@@ -192,10 +201,13 @@ impl Job {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
-        let attack = Attack { delta, norm, search, goal };
+        let branch = args.branch.map(|nodes| Branch { nodes, gap: args.gap });
+        let attack = Attack { delta, norm, search, goal, branch };
         let settings = Settings {
             common: problem.settings(&run, search.patience),
             delta,
+            branch: args.branch,
+            gap: attack.gap(),
             method: search.method.name(),
             goal: args.goal.name(),
             way_out: args.method.way_out(),

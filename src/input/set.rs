@@ -121,6 +121,36 @@ impl InputSet {
         Self { budget: Some(budget), ..self.clone() }
     }
 
+    /// The part in which move `m` is made to at most this amount.
+    pub fn at_most(&self, m: Move, amount: f64) -> Self {
+        let mut part = self.clone();
+        let caps = if m.sign > 0.0 { &mut part.up } else { &mut part.down };
+        caps[m.pixel] = caps[m.pixel].min(amount);
+        part
+    }
+
+    /// The part in which move `m` is made to at least this amount, told from where it has been made to just that. Its pixel does not
+    /// move the other way, and caps and budget are rounded up. `None` where the new centre is no number, so that the part would not be
+    /// covered.
+    pub fn at_least(&self, m: Move, amount: f64) -> Option<Self> {
+        let (from, step) = (self.centre[m.pixel], m.sign * amount);
+        let to = from + step;
+        if to - from != step || to - step != from {
+            return None;
+        }
+        let mut part = self.clone();
+        part.centre[m.pixel] = to;
+        let (ahead, back) = if m.sign > 0.0 {
+            (&mut part.up, &mut part.down)
+        } else {
+            (&mut part.down, &mut part.up)
+        };
+        ahead[m.pixel] = (ahead[m.pixel] - amount).next_up().max(0.0);
+        back[m.pixel] = 0.0;
+        part.budget = self.budget.map(|budget| (budget - amount).next_up().max(0.0));
+        Some(part)
+    }
+
     /// Between which values pixel `i` stays, the budget aside.
     pub fn range(&self, i: usize) -> (f64, f64) {
         (self.centre[i] - self.down[i], self.centre[i] + self.up[i])

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::input::Sample;
 use crate::network::Label;
 use crate::verdict::Verdict;
-use crate::verify::{Answer, Attack, OPTIMAL_GAP};
+use crate::verify::{Answer, Attack};
 
 /// The version of the record format.
 pub const SCHEMA: &str = "rw-adv/1";
@@ -44,9 +44,9 @@ pub struct Record {
     pub upper_bound: Option<f64>,
     /// `upper_bound − margin`.
     pub gap: Option<f64>,
-    /// How the bound was proven: `envelope`.
+    /// How the bound was proven: `envelope`, or `branch` if the set was divided.
     pub bound_method: Option<&'static str>,
-    /// Whether the gap is closed: no point of the set has a larger margin (by 1e-6).
+    /// Whether the gap is closed: no point of the set has a larger margin (by 1e-6, or `--gap`).
     pub optimal: bool,
     /// What branch and bound claims no point can exceed, with `--method milp`: not a proof.
     pub claimed_bound: Option<f64>,
@@ -62,6 +62,12 @@ pub struct Record {
     pub lps: usize,
     /// Simplex iterations in all of them.
     pub iterations: usize,
+    /// Parts of the set bounded, with `--branch`.
+    pub nodes: usize,
+    /// Divisions that led to one of them, at most.
+    pub depth: usize,
+    /// Parts that were still to be divided.
+    pub open_nodes: usize,
     /// Time spent on this record.
     pub seconds: f64,
     /// Time from the start of the search until the best point was found.
@@ -104,7 +110,7 @@ impl Record {
             upper_bound: bound.map(|bound| bound.value()),
             gap: bound.and(answer.gap()),
             bound_method: bound.map(|bound| bound.method().name()),
-            optimal: bound.and(answer.gap()).is_some_and(|gap| gap < OPTIMAL_GAP),
+            optimal: bound.and(answer.gap()).is_some_and(|gap| gap <= attack.gap()),
             claimed_bound: found.claimed_bound.filter(|bound| bound.is_finite()),
             distance: point.distance(),
             changed_pixels: point.changed_pixels(),
@@ -112,6 +118,9 @@ impl Record {
             regions: found.work.regions,
             lps: found.work.lps,
             iterations: found.work.iterations,
+            nodes: answer.tree.nodes,
+            depth: answer.tree.depth,
+            open_nodes: answer.tree.open,
             seconds,
             seconds_to_best: found.time_to_best.as_secs_f64(),
             stop: answer.stop.name(),
@@ -191,6 +200,10 @@ pub struct Summary {
     pub lps: usize,
     /// Starts, in all.
     pub starts: usize,
+    /// Parts of sets bounded, in all.
+    pub nodes: usize,
+    /// Records that were decided by dividing the set.
+    pub by_branching: usize,
 }
 
 impl Summary {
@@ -221,6 +234,8 @@ impl Summary {
         self.regions += record.regions;
         self.lps += record.lps;
         self.starts += record.starts;
+        self.nodes += record.nodes;
+        self.by_branching += usize::from(record.nodes > 0 && record.verdict != Verdict::Unknown);
     }
 }
 
@@ -257,6 +272,10 @@ pub struct Settings {
     pub common: CommonSettings,
     /// The budget.
     pub delta: f64,
+    /// Parts of the set bounded at most, if it may be divided.
+    pub branch: Option<usize>,
+    /// Below this gap a margin counts as optimal.
+    pub gap: f64,
     /// The algorithm.
     pub method: &'static str,
     /// What was wanted, `optimum` or `verdict`.

@@ -70,6 +70,13 @@ pub fn summary(
         summary.regions,
         summary.lps
     )?;
+    if summary.nodes > 0 {
+        writeln!(
+            out,
+            "{} decided by branching, {} optimal; {} nodes",
+            summary.by_branching, summary.optimal, summary.nodes
+        )?;
+    }
     if skipped > 0 {
         writeln!(
             out,

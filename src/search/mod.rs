@@ -2,6 +2,7 @@
 //! against, on the same problems.
 
 mod ascent;
+mod branch;
 mod climb;
 mod gradient;
 mod incumbent;
@@ -27,6 +28,7 @@ use crate::walk::WayOut;
 use incumbent::Incumbent;
 
 use ascent::frank_wolfe;
+pub use branch::{BranchOptions, BranchStop, Branched, Until, branch_and_bound};
 use signs::{REACH, sign_ascent};
 
 /// Which algorithm.

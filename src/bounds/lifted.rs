@@ -11,6 +11,9 @@ use super::rounding::Allowance;
 use crate::input::{InputSet, Move};
 use crate::network::Network;
 
+/// Moves that a first look keeps: more than a budget of a few pixels can use.
+const KEPT: usize = 32;
+
 /// The set in moves.
 pub struct Lifted {
     moves: Vec<Move>,
@@ -143,30 +146,38 @@ impl Lifted {
         if let Some(constrained) = &self.constrained {
             return constrained.support(v, taken);
         }
-        let mut order: Vec<usize> = (0..v.len()).filter(|&k| v[k] > 0.0).collect();
         let steeper = |a: &usize, b: &usize| v[*b].total_cmp(&v[*a]).then(a.cmp(b));
-        let (mut left, mut price) = (self.budget, 0.0);
-        let mut rest = &mut order[..];
-        // Few moves are ever used: select and sort just enough of them.
-        let mut portion = 16;
-        'spend: while !rest.is_empty() {
-            let many = portion.min(rest.len());
-            if many < rest.len() {
-                rest.select_nth_unstable_by(many - 1, steeper);
-            }
-            let (steepest, others) = rest.split_at_mut(many);
-            steepest.sort_unstable_by(steeper);
-            for &k in &*steepest {
-                let amount = self.caps[k].min(left);
-                taken(k, amount);
-                left -= amount;
-                if left <= 0.0 {
-                    price = v[k];
-                    break 'spend;
+        // Few moves are ever used: one pass keeps the steepest, and only if these leave budget over, all are looked at.
+        let mut order: Vec<usize> = Vec::with_capacity(2 * KEPT);
+        let mut least = 0.0;
+        for (k, &slope) in v.iter().enumerate() {
+            if slope > least {
+                order.push(k);
+                if order.len() == 2 * KEPT {
+                    order.select_nth_unstable_by(KEPT - 1, steeper);
+                    order.truncate(KEPT);
+                    least = v[order[KEPT - 1]];
                 }
             }
-            rest = others;
-            portion *= 4;
+        }
+        let room: f64 = order.iter().map(|&k| self.caps[k]).sum();
+        if least > 0.0 && room < self.budget {
+            order = (0..v.len()).filter(|&k| v[k] > 0.0).collect();
+        }
+        // A budget for everything has no price, and the order does not matter.
+        let binds = self.budget < self.all;
+        if binds {
+            order.sort_unstable_by(steeper);
+        }
+        let (mut left, mut price) = (self.budget, 0.0);
+        for k in order {
+            let amount = self.caps[k].min(left);
+            taken(k, amount);
+            left -= amount;
+            if binds && left <= 0.0 {
+                price = v[k];
+                break;
+            }
         }
         let excess = v.iter().zip(&self.caps).map(|(v, cap)| (v - price).max(0.0) * cap);
         self.allowance.up(price * self.budget + excess.sum::<f64>())

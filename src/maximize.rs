@@ -36,7 +36,7 @@ pub struct Maximum {
     pub value: f64,
     /// The objective when tract runs the file on the point, both in f32.
     pub value_f32: f64,
-    /// The largest violation of a constraint there, at most [`tolerance::CONSTRAINT`](crate::tolerance::CONSTRAINT).
+    /// The largest violation of a constraint there, at most [`tolerance::CONSTRAINT`].
     pub violation: f64,
     /// No point that keeps the constraints to that tolerance has a larger value: proven.
     pub upper_bound: f64,

@@ -92,7 +92,7 @@ pub(super) fn climb<'q>(
     Ended { stop, starts: starts.made(), finished, work, claimed_bound: None }
 }
 
-/// Which ends of climbs are walked from. Where a budget lets few pixels move, all. In a box a walk costs as much as many climbs: there
+/// Which ends of climbs are walked from. Where region LPs are small, all. In a box of a larger network a walk costs as much as many climbs: there
 /// the first climbs are only compared, and the best is walked from; afterwards those that three times the mean gain of a walk would lift
 /// above the best point.
 struct Promise {
@@ -107,12 +107,17 @@ impl Promise {
     /// Climbs that are only compared.
     const FIRST: usize = 10;
 
+    /// From so many entries on region LPs are large.
+    const LARGE: usize = 10_000;
+
     /// How many times the mean gain to hope for.
     const HOPE: f64 = 3.0;
 
     fn new(query: &Query, patience: usize) -> Self {
+        let network = query.network;
+        let large = query.set.is_box() && network.neurons() * network.inputs() >= Self::LARGE;
         // Whoever has little patience wants to see a walk nevertheless.
-        let to_compare = query.set.is_box().then_some(Self::FIRST.min(patience));
+        let to_compare = large.then_some(Self::FIRST.min(patience));
         Self { to_compare, best: None, walks: 0, gains: 0.0 }
     }
 

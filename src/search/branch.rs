@@ -26,11 +26,11 @@ use crate::query::{Candidate, Query};
 const BATCH: usize = 4;
 
 /// Divisions within a part before its parts are bounded anew: so long their bounds are made of the part's own.
-const DIVISIONS: usize = 16;
+const DIVISIONS: usize = 4;
 
 /// Improvements of a bound, from fresh lines and from inherited ones.
 const FRESH_STEPS: usize = 20;
-const STEPS: usize = 8;
+const STEPS: usize = 16;
 
 /// Shares are multiples of this, which adds to any 8-bit pixel exactly.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;

@@ -350,7 +350,12 @@ pub fn run() -> Result<ExitCode> {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
         Some(Command::Radius(args)) => return radius::run(args),
         Some(Command::Maximize(args)) => return maximize::run(args),
-        Some(Command::Bench(bench)) => bench::run(bench)?,
+        Some(Command::Bench(bench)) => {
+            bench::run(bench)?;
+            if STOP.load(Ordering::Relaxed) {
+                return Ok(ExitCode::from(130));
+            }
+        }
         None => return Job::new(args.attack)?.run(),
     }
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use rw_adv::input::Selection;
@@ -176,7 +176,8 @@ fn compare(
     })?;
     let (store, out) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     if STOP.load(Ordering::Relaxed) {
-        bail!("interrupted; the same command continues in {}", directory.display());
+        writeln!(out, "interrupted: the same command goes on in {}", directory.display())?;
+        return Ok(());
     }
     let names: Vec<(String, String)> =
         instances.iter().map(|i| (i.name.clone(), i.group.clone())).collect();

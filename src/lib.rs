@@ -20,6 +20,7 @@
 //! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
 //! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
 //! - [`verify`]: the pipeline for one image and its targets
+//! - [`mod@proof`]: what branch and bound proved, for others to check, and the checker
 //! - [`maximize`]: any linear function of the outputs over a box with linear constraints
 //! - [`radius`]: how far an image may be changed, by bisection on the budget
 //! - [`report`]: records, tables, JSON, pictures, figures, files
@@ -45,6 +46,7 @@ pub mod lp;
 pub mod maximize;
 pub mod network;
 pub mod onnx;
+pub mod proof;
 pub mod query;
 pub mod radius;
 pub mod report;

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::bounds::{Above, Arithmetic, BoundMethod, Effort, LinearBounds};
 use crate::budget::Budget;
@@ -11,10 +12,12 @@ use crate::input::{Domain, InputSet, Linear};
 use crate::lp::LpError;
 use crate::network::Trace;
 use crate::onnx::{OnnxModel, ReplayError};
-use crate::query::Query;
-use crate::search::{Found, Method, SearchOptions, search};
+use crate::query::{Candidate, Query};
+use crate::search::{
+    BranchOptions, FEW, Found, Method, Proven, SearchOptions, Until, branch_and_bound, search,
+};
 use crate::tolerance;
-use crate::verify::{OPTIMAL_GAP, Stop};
+use crate::verify::{Branch, OPTIMAL_GAP, Stop, Tree};
 
 /// A model, where its input may lie, and what shall be large.
 pub struct Maximization<'m> {
@@ -22,7 +25,7 @@ pub struct Maximization<'m> {
     domain: &'m Domain,
     query: Query<'m>,
     constant: f64,
-    bounds: OnceCell<LinearBounds<'m>>,
+    bounds: OnceCell<Arc<LinearBounds<'m>>>,
 }
 
 /// What was found and what was proven.
@@ -46,6 +49,8 @@ pub struct Maximum {
     pub claimed_bound: Option<f64>,
     /// What the search did.
     pub found: Found,
+    /// What dividing the domain did.
+    pub tree: Tree,
     /// Why work ended.
     pub stop: Stop,
 }
@@ -113,10 +118,10 @@ impl<'m> Maximization<'m> {
     }
 
     /// Made when first asked for.
-    fn bounds(&self, budget: &Budget) -> &LinearBounds<'m> {
+    fn bounds(&self, budget: &Budget) -> &Arc<LinearBounds<'m>> {
         let (network, set) = (self.query.network, &self.query.set);
         let make = || LinearBounds::new(network, set, Above::Envelopes, Arithmetic::Exact, budget);
-        self.bounds.get_or_init(make)
+        self.bounds.get_or_init(|| Arc::new(make()))
     }
 
     /// Writes the problem as a MILP for other solvers. The column `up_7` is input 7 minus its lower bound.
@@ -152,16 +157,29 @@ impl<'m> Maximization<'m> {
     pub fn solve(
         &self,
         options: &SearchOptions,
+        branch: Option<Branch>,
         budget: &Budget,
     ) -> Result<Maximum, MaximizeError> {
         self.accepts(options.method)?;
         let query = &self.query;
         let linear = self.bounds(&budget.half());
-        let bound = linear.certify(&query.objective, &Effort::default(), &budget.half());
+        let proof = linear.prove(&query.objective, &Effort::default(), &budget.half());
+        let mut bound = proof.bound;
         let optimal = bound.value() - OPTIMAL_GAP;
-        let found = search(query, &|| linear.neurons(), options, budget, |better| {
+        let mut found = search(query, &|| linear.neurons(), options, budget, |better| {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
+        let (mut stop, mut tree) = (Stop::of(found.stop, Stop::Optimal), Tree::default());
+        if let Some(Branch { nodes, gap }) = branch.filter(|_| stop.may_divide()) {
+            let (begun, whole) = (budget.elapsed(), Proven::of_whole(&proof, false));
+            let options = BranchOptions { nodes, until: Until::Gap(gap), keep: false, few: FEW };
+            let best = found.best.clone();
+            let go_on = |_: &Candidate| ControlFlow::Continue(());
+            let branched = branch_and_bound(query, linear, whole, best, &options, budget, go_on);
+            tree.add(&branched, budget.elapsed() - begun);
+            found.improve(&branched.best, budget);
+            (bound, stop) = (branched.bound, Stop::of_tree(branched.stop, Stop::Optimal));
+        }
         let mut point = self.domain.clamped(&found.best.point);
         if self.domain.violation(&point) > tolerance::CONSTRAINT {
             // At the very edge of what is tolerated, a rounding goes beyond it.
@@ -191,7 +209,8 @@ impl<'m> Maximization<'m> {
             upper_bound: (bound.value() + self.constant).next_up(),
             bound_method: bound.method(),
             claimed_bound: found.claimed_bound.map(|claimed| claimed + self.constant),
-            stop: Stop::of(found.stop, Stop::Optimal),
+            stop,
+            tree,
             found,
         })
     }
@@ -218,7 +237,7 @@ mod tests {
         let (constant, bounds) = (0.0, OnceCell::new());
         let problem = Maximization { model: &model, domain: &domain, query, constant, bounds };
         let options = SearchOptions { patience: 1, ..SearchOptions::default() };
-        let answer = problem.solve(&options, &unlimited);
+        let answer = problem.solve(&options, None, &unlimited);
         assert!(matches!(answer, Err(MaximizeError::Broken(by)) if by >= 1.0), "{answer:?}");
     }
 
@@ -230,7 +249,7 @@ mod tests {
         let objective = Linear::of_outputs("y0", 5).unwrap();
         let problem = Maximization::new(&model, &domain, &objective, &unlimited).unwrap();
         let options = SearchOptions { method: Method::Apgd, ..SearchOptions::default() };
-        let error = problem.solve(&options, &unlimited).unwrap_err();
+        let error = problem.solve(&options, None, &unlimited).unwrap_err();
         let text = "the method apgd has no projection onto linear constraints of the inputs";
         assert_eq!(error.to_string(), text);
     }

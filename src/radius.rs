@@ -214,7 +214,7 @@ impl<'a> Image<'a> {
             model,
             sample,
             predicted,
-            &Attack { delta, norm, search, goal: Goal::Verdict, branch: None },
+            &Attack { delta, norm, search, goal: Goal::Verdict, branch: None, proofs: false },
         )
     }
 

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::bounds::{Above, Arithmetic, CertifiedBound, Effort, LinearBounds};
 use crate::budget::Budget;
@@ -11,10 +12,11 @@ use crate::input::{InputSet, Norm, PictureLayout, Sample};
 use crate::lp::LpError;
 use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
+use crate::proof::Claim;
 use crate::query::{Candidate, Query};
 use crate::search::{
-    BranchOptions, BranchStop, Branched, Found, Method, SearchOptions, SearchStop, Until, ascend,
-    ascend_from, branch_and_bound, search,
+    BranchOptions, BranchStop, Branched, FEW, Found, Method, Proven, SearchOptions, SearchStop,
+    Until, ascend, ascend_from, branch_and_bound, search,
 };
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
@@ -61,6 +63,8 @@ pub struct Attack {
     pub goal: Goal,
     /// Whether to divide the set where one bound is not enough.
     pub branch: Option<Branch>,
+    /// Whether to keep what proves the bounds.
+    pub proofs: bool,
 }
 
 /// How far to divide the set.
@@ -134,8 +138,14 @@ impl Stop {
         }
     }
 
+    /// Whether there is a reason, and time, to divide the set.
+    pub(crate) fn may_divide(self) -> bool {
+        let finished = [Self::First, Self::Robust, Self::Optimal, Self::Time, Self::Interrupted];
+        !finished.contains(&self)
+    }
+
     /// Why dividing ended that was to show `proven`.
-    fn of_tree(tree: BranchStop, proven: Self) -> Self {
+    pub(crate) fn of_tree(tree: BranchStop, proven: Self) -> Self {
         match tree {
             BranchStop::Proven => proven,
             BranchStop::Nodes => Self::Nodes,
@@ -176,6 +186,8 @@ pub struct Answer {
     pub found: Found,
     /// What dividing the set did.
     pub tree: Tree,
+    /// What proves the bounds, if that was to be kept: at most one claim in exact arithmetic and one in f32.
+    pub claims: Vec<Claim>,
     /// Why work ended.
     pub stop: Stop,
     /// The seed of this image and target.
@@ -183,7 +195,7 @@ pub struct Answer {
 }
 
 /// How the set was divided: not at all, by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree {
     /// Parts bounded.
     pub nodes: usize,
@@ -191,15 +203,24 @@ pub struct Tree {
     pub depth: usize,
     /// Parts that were still to be divided.
     pub open: usize,
+    /// Time spent on all that.
+    pub time: Duration,
+    /// When which bound was reached, from the start of the work on this image and target.
+    pub trace: Vec<(Duration, f64)>,
 }
 
 impl Tree {
-    fn with(self, branched: &Branched) -> Self {
-        Self {
-            nodes: self.nodes + branched.nodes,
-            depth: self.depth.max(branched.depth),
-            open: self.open + branched.open,
-        }
+    pub(crate) fn add(&mut self, branched: &Branched, time: Duration) {
+        self.time += time;
+        self.nodes += branched.nodes;
+        self.depth = self.depth.max(branched.depth);
+        self.open += branched.open;
+        self.trace.extend(&branched.trace);
+    }
+
+    /// The trace for records.
+    pub fn seconds_and_bounds(&self) -> Vec<(f64, f64)> {
+        self.trace.iter().map(|&(at, bound)| (at.as_secs_f64(), bound)).collect()
     }
 }
 
@@ -228,8 +249,8 @@ pub struct Subject<'m> {
     predicted: Label,
     attack: Attack,
     set: InputSet,
-    exact: OnceLock<LinearBounds<'m>>,
-    in_f32: OnceLock<LinearBounds<'m>>,
+    exact: OnceLock<Arc<LinearBounds<'m>>>,
+    in_f32: OnceLock<Arc<LinearBounds<'m>>>,
 }
 
 impl<'m> Subject<'m> {
@@ -245,15 +266,16 @@ impl<'m> Subject<'m> {
         Self { model, sample, predicted, attack: *attack, set, exact, in_f32 }
     }
 
-    fn bounds(&self, arithmetic: Arithmetic, budget: &Budget) -> &LinearBounds<'m> {
+    fn bounds(&self, arithmetic: Arithmetic<'m>, budget: &Budget) -> &Arc<LinearBounds<'m>> {
         let place = match arithmetic {
             Arithmetic::Exact => &self.exact,
             Arithmetic::F32(_) => &self.in_f32,
         };
         let network = &self.model.network;
-        place.get_or_init(|| {
-            LinearBounds::new(network, &self.set, Above::Envelopes, arithmetic, budget)
-        })
+        let new =
+            if self.attack.branch.is_some() { LinearBounds::divisible } else { LinearBounds::new };
+        place
+            .get_or_init(|| Arc::new(new(network, &self.set, Above::Envelopes, arithmetic, budget)))
     }
 
     /// Searches for the input closest to fooling the model into `target`, bounds how close any input can come, and judges.
@@ -273,18 +295,20 @@ impl<'m> Subject<'m> {
             Goal::Optimum => self.optimum(&query, &options, budget),
             Goal::Verdict => self.decide(&query, &options, budget, &fools),
         };
-        let (Root { found, bounds, stop }, tree) = match attack.branch {
+        let (root, tree) = match attack.branch {
             Some(branch) => self.divide(&query, at_root, branch, budget, &fools),
             None => (at_root, Tree::default()),
         };
-        let judged = judge.judge(&case, &found.best.point)?;
+        let judged = judge.judge(&case, &root.found.best.point)?;
         let picture = match judged.witness() {
             Some(witness) => self.picture(target, witness)?,
             None => None,
         };
+        let bounds = root.bounds();
         let verdict = judged.verdict(&bounds)?;
         let bound = bounds.into_iter().min_by(|a, b| a.value().total_cmp(&b.value()));
-        Ok(Answer { verdict, judged, bound, picture, found, tree, stop, seed })
+        let (found, stop, claims) = (root.found.clone(), root.stop, root.claims());
+        Ok(Answer { verdict, judged, bound, picture, found, tree, claims, stop, seed })
     }
 
     /// Writes the problem as a MILP for other solvers. The columns `up_7` and `down_7` are how far pixel 7 is moved from the image.
@@ -299,7 +323,7 @@ impl<'m> Subject<'m> {
 
     /// Whether a bound that holds in f32 proves that no point of the set fools the model into `target`.
     pub fn excludes(&self, target: Label, budget: &Budget) -> bool {
-        let bound = self.certify_sign(&self.query(target), budget);
+        let bound = self.certify_sign(&self.query(target), budget).bound;
         bound.holds_in_f32() && bound.value() < 0.0
     }
 
@@ -363,16 +387,17 @@ impl<'m> Subject<'m> {
         // A bound that meets the margin need not be lower.
         let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
         let effort = Effort { enough: known + 0.5 * OPTIMAL_GAP, ..Effort::default() };
-        let mut bounds = vec![linear.certify(&query.objective, &effort, &budget.half())];
-        if bounds[0].value() < 0.0 {
+        let proof = linear.prove(&query.objective, &effort, &budget.half());
+        let mut bounds = vec![Proven::of_whole(&proof, self.attack.proofs)];
+        if proof.bound.value() < 0.0 {
             bounds.push(self.certify_sign(query, &budget.half()));
         }
-        let optimal = bounds[0].value() - OPTIMAL_GAP;
+        let optimal = proof.bound.value() - OPTIMAL_GAP;
         let found = search(query, &|| linear.neurons(), options, budget, |better| {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::Optimal);
-        Root { found: found.or(ascended), bounds, stop }
+        Root::new(found.or(ascended), bounds, stop)
     }
 
     /// Whether a first climb of our own comes before the search: other methods are to show what they find themselves.
@@ -390,86 +415,111 @@ impl<'m> Subject<'m> {
     ) -> Root {
         let ascended = self.ascends().then(|| ascend(query, budget));
         if let Some(found) = ascended.clone().filter(|found| fools(&found.best)) {
-            return Root { found, bounds: Vec::new(), stop: Stop::First };
+            return Root::new(found, Vec::new(), Stop::First);
         }
         let bound = self.certify_sign(query, &budget.half());
-        if bound.value() < 0.0 {
+        if bound.bound.value() < 0.0 {
             let found = ascended.unwrap_or_else(|| ascend(query, budget));
-            return Root { found, bounds: vec![bound], stop: Stop::Robust };
+            return Root::new(found, vec![bound], Stop::Robust);
         }
         let in_f32 = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
         let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::First);
-        Root { found: found.or(ascended), bounds: vec![bound], stop }
+        Root::new(found.or(ascended), vec![bound], stop)
     }
 
     /// Divides the set where its bounds have not decided: first for the sign, in f32, then, if the optimum is wanted, for the gap.
     fn divide(
         &self,
-        query: &Query,
-        root: Root,
+        query: &Query<'m>,
+        mut root: Root,
         branch: Branch,
         budget: &Budget,
         fools: &dyn Fn(&Candidate) -> bool,
     ) -> (Root, Tree) {
-        let Root { mut found, mut bounds, mut stop } = root;
         let mut tree = Tree::default();
-        let finished = [Stop::First, Stop::Robust, Stop::Optimal, Stop::Time, Stop::Interrupted];
-        if finished.contains(&stop) {
-            return (Root { found, bounds, stop }, tree);
+        if !root.stop.may_divide() {
+            return (root, tree);
         }
-        let go = |arithmetic, root, until, found: &mut Found, tree: &mut Tree| {
-            let options =
-                BranchOptions { nodes: branch.nodes - tree.nodes.min(branch.nodes), until };
-            let best = found.best.clone();
+        let mut go = |root: &mut Root, arithmetic, whole, until, proven| {
+            let nodes = branch.nodes - tree.nodes.min(branch.nodes);
+            let keep = self.attack.proofs;
+            let options = BranchOptions { nodes, until, keep, few: FEW };
+            let best = root.found.best.clone();
             let enough = |better: &Candidate| match until {
                 Until::Below(_) if fools(better) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             };
-            let branched =
-                branch_and_bound(query, arithmetic, root, best, &options, budget, enough);
-            if branched.best.margin > found.best.margin {
-                (found.best, found.time_to_best) = (branched.best.clone(), budget.elapsed());
-            }
-            *tree = tree.with(&branched);
-            branched
+            let begun = budget.elapsed();
+            let linear = self.bounds(arithmetic, &budget.half());
+            let branched = branch_and_bound(query, linear, whole, best, &options, budget, enough);
+            tree.add(&branched, budget.elapsed() - begun);
+            root.stop = Stop::of_tree(branched.stop, proven);
+            root.add(branched, budget);
         };
-        let of_sign = bounds.iter().copied().find(|bound| bound.holds_in_f32());
-        let is_robust = of_sign.is_some_and(|bound| bound.value() < 0.0);
-        if !is_robust && !fools(&found.best) {
-            let root = of_sign.unwrap_or_else(|| self.certify_sign(query, &budget.half()));
+        let of_sign = root.whole.iter().find(|proven| proven.bound.holds_in_f32()).cloned();
+        let is_robust = of_sign.as_ref().is_some_and(|proven| proven.bound.value() < 0.0);
+        if !is_robust && !fools(&root.found.best) {
+            let whole = of_sign.unwrap_or_else(|| self.certify_sign(query, &budget.half()));
             let in_f32 = Arithmetic::F32(&self.model.roundings);
-            let branched = go(in_f32, root, Until::Below(0.0), &mut found, &mut tree);
-            bounds.push(branched.bound);
-            stop = Stop::of_tree(branched.stop, Stop::Robust);
+            go(&mut root, in_f32, whole, Until::Below(0.0), Stop::Robust);
         }
-        if self.attack.goal == Goal::Optimum && ![Stop::Time, Stop::Interrupted].contains(&stop) {
-            let gap = Until::Gap(branch.gap);
-            let lowest = bounds.iter().copied().reduce(CertifiedBound::or_lower);
-            if let Some(root) = lowest {
-                let branched = go(Arithmetic::Exact, root, gap, &mut found, &mut tree);
-                bounds.push(branched.bound);
-                stop = Stop::of_tree(branched.stop, Stop::Optimal);
+        let goes_on = ![Stop::Time, Stop::Interrupted].contains(&root.stop);
+        if self.attack.goal == Goal::Optimum && goes_on {
+            let exact = root.whole.iter().find(|proven| !proven.bound.holds_in_f32());
+            if let Some(whole) = exact.cloned() {
+                let gap = Until::Gap(branch.gap);
+                go(&mut root, Arithmetic::Exact, whole, gap, Stop::Optimal);
             }
         }
-        (Root { found, bounds, stop }, tree)
+        (root, tree)
     }
 
     /// A bound that holds in f32, no lower than it takes to be below zero.
-    fn certify_sign(&self, query: &Query, budget: &Budget) -> CertifiedBound {
+    fn certify_sign(&self, query: &Query, budget: &Budget) -> Proven {
         let effort = Effort { enough: 0.0, ..Effort::default() };
         let linear = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
-        linear.certify(&query.objective, &effort, budget)
+        Proven::of_whole(&linear.prove(&query.objective, &effort, budget), self.attack.proofs)
     }
 }
 
 /// What is known of the whole set.
 struct Root {
     found: Found,
-    bounds: Vec<CertifiedBound>,
+    /// By bounds of the whole set, at most one for each arithmetic.
+    whole: Vec<Proven>,
+    /// By dividing it.
+    divided: Vec<(CertifiedBound, Option<Claim>)>,
     stop: Stop,
+}
+
+impl Root {
+    fn new(found: Found, whole: Vec<Proven>, stop: Stop) -> Self {
+        Self { found, whole, divided: Vec::new(), stop }
+    }
+
+    fn add(&mut self, mut branched: Branched, budget: &Budget) {
+        self.divided.push((branched.bound, branched.claim()));
+        self.found.improve(&branched.best, budget);
+    }
+
+    fn bounds(&self) -> Vec<CertifiedBound> {
+        let divided = self.divided.iter().map(|(bound, _)| *bound);
+        self.whole.iter().map(|proven| proven.bound).chain(divided).collect()
+    }
+
+    /// The lowest claim in exact arithmetic, and that in f32.
+    fn claims(self) -> Vec<Claim> {
+        let of_whole = self.whole.iter().filter_map(Proven::claim);
+        let all: Vec<Claim> =
+            self.divided.into_iter().filter_map(|(_, claim)| claim).chain(of_whole).collect();
+        let (in_f32, exact): (Vec<Claim>, Vec<Claim>) = all.into_iter().partition(|c| c.f32);
+        let lowest =
+            |claims: Vec<Claim>| claims.into_iter().min_by(|a, b| a.bound.total_cmp(&b.bound));
+        [exact, in_f32].into_iter().filter_map(lowest).collect()
+    }
 }
 
 /// Below this gap a margin counts as optimal.

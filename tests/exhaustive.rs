@@ -7,8 +7,8 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use faer::{Mat, mat};
 use rand::{RngExt, SeedableRng};
@@ -20,10 +20,11 @@ use rw_adv::encode::{RegionLp, Relaxation, Vertices, interior_point};
 use rw_adv::input::{Constraint, Domain, InputSet, Norm};
 use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
 use rw_adv::network::{ActivationPattern, Dense, Label, LayerRounding, Network, NeuronId, Trace};
+use rw_adv::proof::{Checked, Claim, Fault, Side, check};
 use rw_adv::query::{Candidate, Query};
 use rw_adv::search::{
-    BranchOptions, BranchStop, Found, Method, SearchOptions, Until, ascend_from, branch_and_bound,
-    search,
+    BranchOptions, BranchStop, Branched, Found, Method, Proven, SearchOptions, Until, ascend_from,
+    branch_and_bound, search,
 };
 use rw_adv::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
 use rw_adv::walk::{StopReason, WayOut, walk};
@@ -640,37 +641,133 @@ fn no_method_exceeds_the_optimum_and_ours_and_branch_and_bound_reach_it() {
     }
 }
 
+/// Branch and bound on a problem, from its centre, with everything kept that proves it.
+fn tree(problem: &Problem, options: &BranchOptions) -> (Branched, f64) {
+    let (query, unlimited) = (problem.query(), Budget::unlimited());
+    let (network, set) = (query.network, &query.set);
+    let exact = Arithmetic::Exact;
+    let linear = LinearBounds::divisible(network, set, Above::Envelopes, exact, &unlimited);
+    let linear = Arc::new(linear);
+    let proof = linear.prove(&query.objective, &Effort::default(), &unlimited);
+    let root = Proven::of_whole(&proof, true);
+    let start = start_at(&query, set.centre());
+    let go_on = |_: &Candidate| ControlFlow::Continue(());
+    let tree = branch_and_bound(&query, &linear, root, start, options, &unlimited, go_on);
+    (tree, proof.bound.value())
+}
+
+/// What is true of every tree, finished or not. Whether it is.
+fn is_sound(name: &str, Solved { problem, best }: &Solved, options: &BranchOptions) -> bool {
+    let Until::Gap(gap) = options.until else { panic!("for optima") };
+    let (mut tree, root) = tree(problem, options);
+    let context = format!("{name} seed {}: {} of {}", problem.seed, tree.bound.value(), best.value);
+    assert!(tree.bound.value() >= best.value - SAME, "{context}");
+    assert!(tree.bound.value() <= root, "{context}");
+    assert!(tree.best.margin <= best.value + SAME, "{context}");
+    assert!(problem.set.contains(&tree.best.point, 1e-9), "{context}");
+    let falls = tree.trace.windows(2).all(|pair| pair[1].1 < pair[0].1);
+    assert!(falls, "{context}: {:?}", tree.trace);
+    let closed = tree.bound.value() - tree.best.margin <= gap + 1e-12;
+    assert_eq!(tree.stop == BranchStop::Proven, closed, "{context}");
+    let claim = tree.claim().expect("leaves were kept");
+    let checked = checked(problem, &claim).unwrap_or_else(|fault| panic!("{context}: {fault}"));
+    assert!((checked.bound - claim.bound).abs() <= 1e-9, "{context}: {checked:?}");
+    assert_eq!(checked.leaves, claim.leaves.len(), "{context}");
+    closed
+}
+
+fn checked(problem: &Problem, claim: &Claim) -> Result<Checked, Fault> {
+    let query = problem.query();
+    check(query.network, &query.set, &query.objective, Arithmetic::Exact, claim)
+}
+
+const OPTIMUM: BranchOptions =
+    BranchOptions { nodes: 1500, until: Until::Gap(1e-4), keep: true, few: 120 };
+
 #[test]
-#[allow(clippy::print_stderr, reason = "the share is worth knowing: cargo test -- --nocapture")]
-fn trees_never_cut_off_the_optimum_and_mostly_prove_it() {
-    let gap = 1e-4;
-    let options = BranchOptions { nodes: 1500, until: Until::Gap(gap) };
+fn trees_prove_every_optimum_by_the_neurons_signs() {
+    for (size, cases) in [("tiny", &TINY), ("wide", &WIDE), ("cut", &CUT)] {
+        let unproven = cases.par_iter().filter(|solved| !is_sound(size, solved, &OPTIMUM)).count();
+        assert_eq!(unproven, 0, "{size}: not proven, of {}", cases.len());
+    }
+}
+
+#[test]
+fn trees_over_pixels_alone_never_cut_off_the_optimum_and_mostly_prove_it() {
+    let options = BranchOptions { few: 0, ..OPTIMUM };
     for (size, cases) in [("tiny", &TINY), ("wide", &WIDE)] {
         let tried = &cases[..cases.len() / 20];
-        let unproven = tried.par_iter().filter(|Solved { problem, best }| {
-            let (query, unlimited) = (problem.query(), Budget::unlimited());
-            let (network, set) = (query.network, &query.set);
-            let exact = Arithmetic::Exact;
-            let linear = LinearBounds::new(network, set, Above::Envelopes, exact, &unlimited);
-            let root = linear.certify(&query.objective, &Effort::default(), &unlimited);
-            let start = start_at(&query, set.centre());
-            let go_on = |_: &Candidate| ControlFlow::Continue(());
-            let tree = branch_and_bound(&query, exact, root, start, &options, &unlimited, go_on);
-            let seed = problem.seed;
-            assert!(tree.bound.value() >= best.value - SAME, "{size} seed {seed}: {tree:?}");
-            assert!(tree.bound.value() <= root.value(), "{size} seed {seed}: {tree:?}");
-            assert!(tree.best.margin <= best.value + SAME, "{size} seed {seed}: {tree:?}");
-            assert!(problem.set.contains(&tree.best.point, 1e-9), "{size} seed {seed}");
-            let falls = tree.trace.windows(2).all(|pair| pair[1].1 < pair[0].1);
-            assert!(falls, "{size} seed {seed}: {:?}", tree.trace);
-            let closed = tree.bound.value() - tree.best.margin <= gap + 1e-12;
-            assert_eq!(tree.stop == BranchStop::Proven, closed, "{size} seed {seed}: {tree:?}");
-            !closed
-        });
-        let unproven = unproven.count();
+        let unproven = tried.par_iter().filter(|solved| !is_sound(size, solved, &options)).count();
         eprintln!("{size}: {} of {} optima proven", tried.len() - unproven, tried.len());
         // Flat pieces and ridges are divided for ever without a division by neurons.
         assert!(unproven * 5 <= tried.len(), "{size}: {unproven}");
+    }
+}
+
+/// Proofs with one thing changed.
+fn forgeries(claim: &Claim) -> Vec<(&'static str, Claim)> {
+    let mut forged = Vec::new();
+    let mut forge = |what, change: &dyn Fn(&mut Claim)| {
+        let mut claim = claim.clone();
+        change(&mut claim);
+        forged.push((what, claim));
+    };
+    let highest = |claim: &Claim| {
+        let bound = |k: &usize| claim.leaves[*k].bound;
+        (0..claim.leaves.len()).max_by(|a, b| bound(a).total_cmp(&bound(b))).expect("a leaf")
+    };
+    forge("whole lowered", &|claim| claim.bound -= 1e-6);
+    forge("leaf lowered", &|claim| {
+        let leaf = highest(claim);
+        claim.leaves[leaf].bound -= 1e-6;
+    });
+    forge("both lowered", &|claim| {
+        let leaf = highest(claim);
+        claim.leaves[leaf].bound -= 1e-6;
+        claim.bound -= 1e-6;
+    });
+    for k in 0..claim.leaves.len() {
+        forge("leaf removed", &|claim| _ = claim.leaves.remove(k));
+        for at in 0..claim.leaves[k].sides.len() {
+            forge("side dropped", &|claim| _ = claim.leaves[k].sides.remove(at));
+            forge("split shifted", &|claim| match &mut claim.leaves[k].sides[at] {
+                Side::AtLeast(share) | Side::AtMost(share) => share.amount /= 2.0,
+                Side::On(place) | Side::Off(place) => place.neuron += 1,
+            });
+            forge("side turned", &|claim| {
+                let side = &mut claim.leaves[k].sides[at];
+                *side = match *side {
+                    Side::AtLeast(share) => Side::AtMost(share),
+                    Side::AtMost(share) => Side::AtLeast(share),
+                    Side::On(place) => Side::Off(place),
+                    Side::Off(place) => Side::On(place),
+                };
+            });
+        }
+    }
+    forged
+}
+
+#[test]
+fn no_forged_proof_is_accepted() {
+    for few in [120, 0] {
+        let options = BranchOptions { nodes: 60, few, ..OPTIMUM };
+        let divided = AtomicUsize::new(0);
+        for cases in [&TINY, &WIDE] {
+            cases[..cases.len() / 4].par_iter().for_each(|Solved { problem, best }| {
+                let claim = tree(problem, &options).0.claim().expect("leaves were kept");
+                divided.fetch_add(usize::from(claim.leaves.len() > 1), Ordering::Relaxed);
+                for (what, forged) in forgeries(&claim) {
+                    if let Ok(checked) = checked(problem, &forged) {
+                        panic!(
+                            "seed {}: {what}: {checked:?}, optimum {}",
+                            problem.seed, best.value
+                        );
+                    }
+                }
+            });
+        }
+        assert!(divided.into_inner() > 100, "proofs of one leaf only");
     }
 }
 

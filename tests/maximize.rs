@@ -91,7 +91,7 @@ fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maxim
     let budget = Budget::unlimited();
     let problem = Maximization::new(&model, domain, &objective, &budget).expect("a point inside");
     let options = SearchOptions { method, ..SearchOptions::default() };
-    problem.solve(&options, &budget).expect("an answer")
+    problem.solve(&options, None, &budget).expect("an answer")
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `rw-adv bench`: the figures behind our claims, each a ratio or a count within one run.
 
+mod complete;
 mod paper;
 
 use std::io::{self, Write};
@@ -23,6 +24,7 @@ use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
 use crate::cli::positive;
+use complete::CompleteArgs;
 use paper::PaperArgs;
 
 #[derive(Subcommand)]
@@ -50,6 +52,8 @@ pub enum Bench {
         #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_parser = positive)]
         deltas: Vec<f64>,
     },
+    /// Branch and bound: what is decided on a large network, and optima proven on a small one beside a MILP solver
+    Complete(CompleteArgs),
     /// The paper's experiments with every method, side by side in equal time: tables, figures, a report
     Paper(PaperArgs),
     /// Finished local searches per hour on random networks with many inputs
@@ -130,6 +134,7 @@ pub fn run(bench: Bench) -> Result<()> {
             quality(&mut out, &problems, seconds, proof_seconds)
         }
         Bench::Bounds { problems, deltas } => upper_bounds(&mut out, problems, &deltas),
+        Bench::Complete(args) => complete::run(&mut out, &args),
         Bench::Paper(args) => paper::run(&mut out, args),
         Bench::Random { widths, seconds, seed } => random(&mut out, &widths, seconds, seed),
     }
@@ -270,6 +275,13 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
     Ok(())
 }
 
+/// A label other than the predicted one, always the same for an image.
+fn random_target(image: usize, predicted: Label, labels: usize) -> Label {
+    let mut rng = ChaCha8Rng::seed_from_u64(image as u64);
+    let target = rng.random_range(0..labels - 1);
+    Label(target + usize::from(target >= predicted.0))
+}
+
 /// Seeded random targets; optima proven by branch and bound from our incumbent.
 fn quality(
     out: &mut impl Write,
@@ -287,10 +299,8 @@ fn quality(
         "image", "target", "search", "MILP", "seconds"
     )?;
     for problem in &list {
-        let mut rng = ChaCha8Rng::seed_from_u64(problem.image as u64);
-        let mut target = rng.random_range(0..network.outputs() - 1);
-        target += usize::from(target >= problem.predicted.0);
-        let query = problems.query(network, problem, Label(target));
+        let target = random_target(problem.image, problem.predicted, network.outputs());
+        let query = problems.query(network, problem, target);
         let bounds = neuron_bounds(&query);
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
         let options = SearchOptions {
@@ -358,7 +368,7 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
         for problem in &list {
             let query = problems.query(network, problem, problem.runner_up);
             let ball = InputSet::whole_l1_ball(&problem.pixels, delta);
-            let bound = |set: &InputSet, above: Above, steps: usize, arithmetic: Arithmetic| {
+            let bound = |set: &InputSet, above: Above, steps: usize, arithmetic| {
                 let linear =
                     LinearBounds::new(network, set, above, arithmetic, &Budget::unlimited());
                 let effort = Effort { steps, ..Effort::default() };

@@ -2,7 +2,7 @@
 
 use super::Interval;
 use super::Stability;
-use super::linear::{Above, Choice, LinearBounds, default_slope};
+use super::linear::{Above, Choice, LinearBounds, Multipliers, default_slope};
 use crate::budget::Budget;
 use crate::input::Move;
 use crate::network::NeuronId;
@@ -12,6 +12,9 @@ const STEP: f64 = 0.2;
 
 /// How much of the step is left at the end.
 const LAST_STEP: f64 = 0.1;
+
+/// Improvements on the steepest moves before all of them are looked at.
+const STEPS_A_ROUND: usize = 10;
 
 /// Decay of the mean gradient and of its mean square (Kingma and Ba 2015; shorter memories, for a few dozen steps).
 const MEMORY: (f64, f64) = (0.8, 0.95);
@@ -44,7 +47,7 @@ impl BoundMethod {
     }
 }
 
-/// A proven upper bound. Only [`LinearBounds::prove`] makes one, and what is put together of such.
+/// A proven upper bound. Only [`LinearBounds::prove`] and [`LinearBounds::weigh`] make one, and what is put together of such.
 #[derive(Clone, Copy, Debug)]
 pub struct CertifiedBound {
     value: f64,
@@ -73,11 +76,6 @@ impl CertifiedBound {
         parts.into_iter().reduce(both)
     }
 
-    /// The lower one of two bounds of the same set, both for the same arithmetic.
-    pub(crate) fn or_lower(self, other: Self) -> Self {
-        if other.value < self.value { other } else { self }
-    }
-
     /// A bound that nobody has proven, to see what others make of it.
     #[cfg(test)]
     pub(crate) fn forged(value: f64, for_f32: bool) -> Self {
@@ -97,6 +95,19 @@ pub struct Proof {
     pub bound: CertifiedBound,
     /// The moves that lead from the centre to where the linear function behind the bound is largest.
     pub spending: Vec<Spending>,
+    /// The lines it was made of, for [`LinearBounds::draw`]: those of each hidden layer's unstable neurons.
+    pub lines: Vec<Vec<Line>>,
+}
+
+/// How one unstable neuron was bounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Its place in the layer.
+    pub index: usize,
+    /// Slope of the line below, in [0, 1].
+    pub below: f64,
+    /// Share of the envelope above, in [0, 1]; the chord gets the rest.
+    pub envelope: f64,
 }
 
 /// One move of them.
@@ -112,6 +123,15 @@ pub struct Spending {
     pub worth: f64,
 }
 
+/// A bound by multipliers.
+#[derive(Clone, Debug)]
+pub struct Weighed {
+    /// The bound.
+    pub bound: CertifiedBound,
+    /// What each hidden neuron's output counts for in it, by layer.
+    pub coefficients: Vec<Vec<f64>>,
+}
+
 /// How hard to try.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -125,6 +145,16 @@ impl Default for Effort {
     fn default() -> Self {
         Self { steps: 40, enough: f64::NEG_INFINITY }
     }
+}
+
+/// A bound, and the linear function behind it.
+struct Evaluated {
+    value: f64,
+    slopes: Vec<f64>,
+    /// Where it is largest: moves and their amounts.
+    vertex: Vec<(usize, f64)>,
+    /// What each neuron's output counted for, by layer.
+    coefficients: Vec<Vec<f64>>,
 }
 
 /// What is improved for one neuron: slope and share, with what Adam remembers of their gradients.
@@ -161,53 +191,141 @@ impl LinearBounds<'_> {
 
     /// The same, and where the bound is attained.
     pub fn prove(&self, objective: &[f64], effort: &Effort, budget: &Budget) -> Proof {
-        let mut spending: Vec<(usize, f64, f64)> = Vec::new();
-        let mut knobs = self.knobs();
-        let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); knobs.len()];
-        let mut best = f64::INFINITY;
-        let mut tuned = false;
-        for time in 0..=effort.steps {
-            let choice = |NeuronId { layer, index }, _| {
-                let [below, share]: [Knob; 2] = knobs[layer][index];
-                Choice { below: below.value, envelope: share.value }
-            };
-            let rows = self.objective_row(objective);
-            let above = self.push_back(rows, choice, |layer, of_layer| {
-                coefficients[layer] = of_layer.col_as_slice(0).to_vec();
-            });
-            let mut vertex = Vec::new();
-            let slopes = above.slopes.col_as_slice(0);
-            let support = self.lifted.support(slopes, |k, amount| vertex.push((k, amount)));
-            let value = self.rounded_up(above.constants[0] + support);
-            if value < best {
-                (best, tuned) = (value, time > 0);
-                spending = vertex.iter().map(|&(k, amount)| (k, amount, slopes[k])).collect();
-            }
-            if time == effort.steps || best < effort.enough || budget.is_spent() {
+        self.prove_from(objective, &[], effort, budget)
+    }
+
+    /// The same, beginning with lines that were good for bounds like these.
+    ///
+    /// Slopes and shares are improved on the steepest moves alone, which is many times faster; what comes out is then evaluated on all.
+    pub fn prove_from(
+        &self,
+        objective: &[f64],
+        lines: &[Vec<Line>],
+        effort: &Effort,
+        budget: &Budget,
+    ) -> Proof {
+        let mut knobs = self.knobs(lines);
+        let mut best = (self.evaluate(objective, &knobs), knobs.clone());
+        let (mut time, mut tuned) = (0, false);
+        let rounds = effort.steps.div_ceil(STEPS_A_ROUND);
+        for round in 1..=rounds {
+            if best.0.value < effort.enough || budget.is_spent() {
                 break;
             }
-            let progress = time as f64 / effort.steps as f64;
-            let step = STEP * LAST_STEP.powf(progress);
-            self.turn(&mut knobs, &coefficients, &vertex, step, time as i32 + 1);
+            let near = self.narrowed(&best.0.slopes);
+            let near = near.as_ref().unwrap_or(self);
+            let mut lowest = (f64::INFINITY, knobs.clone());
+            loop {
+                let here = near.evaluate(objective, &knobs);
+                if here.value < lowest.0 {
+                    lowest = (here.value, knobs.clone());
+                }
+                let enough = here.value < effort.enough || budget.is_spent();
+                if enough || time >= effort.steps * round / rounds {
+                    break;
+                }
+                let step = STEP * LAST_STEP.powf(time as f64 / effort.steps as f64);
+                time += 1;
+                near.turn(&mut knobs, &here.coefficients, &here.vertex, step, time as i32);
+            }
+            let all = self.evaluate(objective, &lowest.1);
+            if all.value < best.0.value {
+                (best, tuned) = ((all, lowest.1), true);
+            }
         }
+        let (Evaluated { value, vertex, slopes, .. }, knobs) = best;
         let method = match (self.above(), tuned) {
             (Above::Envelopes, _) => BoundMethod::Envelope,
             (Above::Chords, true) => BoundMethod::Alpha,
             (Above::Chords, false) => BoundMethod::Crown,
         };
-        let of_move = |(index, amount, slope): (usize, f64, f64)| {
+        let of_move = |(index, amount): (usize, f64)| {
             let at = self.lifted.moves()[index];
-            Spending { index, at, amount, worth: slope * amount }
+            Spending { index, at, amount, worth: slopes[index] * amount }
         };
-        let bound = CertifiedBound { value: best, for_f32: self.for_f32(), method };
-        Proof { bound, spending: spending.into_iter().map(of_move).collect() }
+        let bound = CertifiedBound { value, for_f32: self.for_f32(), method };
+        let spending = vertex.into_iter().map(of_move).collect();
+        Proof { bound, spending, lines: self.lines(&knobs) }
     }
 
-    fn knobs(&self) -> Vec<Vec<[Knob; 2]>> {
+    fn evaluate(&self, objective: &[f64], knobs: &[Vec<[Knob; 2]>]) -> Evaluated {
+        let choice = |NeuronId { layer, index }, _| {
+            let [below, share]: [Knob; 2] = knobs[layer][index];
+            Choice::Lines { below: below.value, envelope: share.value }
+        };
+        let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); knobs.len()];
+        let above = self.push_back(self.objective_row(objective), choice, |layer, of_layer| {
+            coefficients[layer] = of_layer.col_as_slice(0).to_vec();
+        });
+        let mut vertex = Vec::new();
+        let slopes = above.slopes.col_as_slice(0);
+        let support = self.lifted.support(slopes, |k, amount| vertex.push((k, amount)));
+        let value = self.rounded_up(above.constants[0] + support);
+        Evaluated { value, slopes: slopes.to_vec(), vertex, coefficients }
+    }
+
+    fn lines(&self, knobs: &[Vec<[Knob; 2]>]) -> Vec<Vec<Line>> {
+        let mut lines = vec![Vec::new(); knobs.len()];
+        for NeuronId { layer, index } in self.neurons().unstable() {
+            let [below, share] = knobs[layer][index];
+            lines[layer].push(Line { index, below: below.value, envelope: share.value });
+        }
+        lines
+    }
+
+    /// The bound that these lines give: once more what [`LinearBounds::prove`] found out. Neurons without a line have 0 below and the
+    /// chord above.
+    pub fn draw(&self, objective: &[f64], lines: &[Vec<Line>]) -> CertifiedBound {
+        let mut choices: Vec<Vec<Choice>> = Vec::new();
+        for layer in 0..self.neurons().hidden() {
+            let chord = Choice::Lines { below: 0.0, envelope: 0.0 };
+            let mut of_layer = vec![chord; self.neurons().layer(layer).len()];
+            for &Line { index, below, envelope } in lines.get(layer).into_iter().flatten() {
+                if let Some(choice) = of_layer.get_mut(index) {
+                    // What is no share says nothing.
+                    let share = |v: f64| if (0.0..=1.0).contains(&v) { v } else { 0.0 };
+                    *choice = Choice::Lines { below: share(below), envelope: share(envelope) };
+                }
+            }
+            choices.push(of_layer);
+        }
+        let choice = |NeuronId { layer, index }, _| choices[layer][index];
+        let above = self.push_back(self.objective_row(objective), choice, |_, _| ());
+        let support = self.lifted.support(above.slopes.col_as_slice(0), |_, _| ());
+        let value = self.rounded_up(above.constants[0] + support);
+        CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Envelope }
+    }
+
+    /// The bound of a part of the set that is proven to be empty.
+    pub(crate) fn nothing(&self) -> CertifiedBound {
+        let method = BoundMethod::Branch;
+        CertifiedBound { value: f64::NEG_INFINITY, for_f32: self.for_f32(), method }
+    }
+
+    /// Bounds `objective · y` by multipliers of all neurons and constraints: weak duality. Whatever they are, the
+    /// bound holds; from the optimal duals of the relaxation it is the relaxation's optimum.
+    pub fn weigh(&self, objective: &[f64], multipliers: &Multipliers) -> Weighed {
+        let Multipliers { neurons, prices } = multipliers;
+        let choice = |NeuronId { layer, index }, _| Choice::Weights(neurons[layer][index]);
+        let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); neurons.len()];
+        let above = self.push_back(self.objective_row(objective), choice, |layer, of_layer| {
+            coefficients[layer] = of_layer.col_as_slice(0).to_vec();
+        });
+        let support = self.lifted.support_at(above.slopes.col_as_slice(0), prices);
+        let value = self.rounded_up(above.constants[0] + support);
+        let bound = CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Branch };
+        Weighed { bound, coefficients }
+    }
+
+    fn knobs(&self, lines: &[Vec<Line>]) -> Vec<Vec<[Knob; 2]>> {
         let of_layer = |layer: usize| {
             let share = if layer == 0 { 1.0 } else { FIRST_SHARE };
             let knobs = |interval: &Interval| [Knob::at(default_slope(*interval)), Knob::at(share)];
-            self.neurons().layer(layer).iter().map(knobs).collect()
+            let mut knobs: Vec<[Knob; 2]> = self.neurons().layer(layer).iter().map(knobs).collect();
+            for line in lines.get(layer).into_iter().flatten() {
+                knobs[line.index] = [Knob::at(line.below), Knob::at(line.envelope)];
+            }
+            knobs
         };
         (0..self.neurons().hidden()).map(of_layer).collect()
     }
@@ -251,8 +369,8 @@ impl LinearBounds<'_> {
                         let chord = upper / (upper - lower) * (*g - lower);
                         *g = chord;
                         if let Some(column) = envelopes.column(j) {
-                            let slopes = envelopes.slopes().col_as_slice(column);
-                            let envelope = envelopes.at_centre(column) + at_vertex(slopes);
+                            let moved = vertex.iter().map(|&(k, p)| envelopes.slope(column, k) * p);
+                            let envelope = envelopes.at_centre(column) + moved.sum::<f64>();
                             *g = share.value * envelope + (1.0 - share.value) * chord;
                             share.turn(q * (envelope - chord), step, time);
                         }

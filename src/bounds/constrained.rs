@@ -72,16 +72,26 @@ impl Constrained {
     }
 
     /// At least the largest value of `v · p`; `taken` is told the moves that are worth more than the multipliers charge for them.
-    pub fn support(&self, v: &[f64], mut taken: impl FnMut(usize, f64)) -> f64 {
-        let multipliers = self.multipliers(v);
+    pub fn support(&self, v: &[f64], taken: impl FnMut(usize, f64)) -> f64 {
+        self.support_at(v, &self.multipliers(v), taken)
+    }
+
+    /// The same with these multipliers: whatever they are, and as many as there are.
+    pub fn support_at(
+        &self,
+        v: &[f64],
+        multipliers: &[f64],
+        mut taken: impl FnMut(usize, f64),
+    ) -> f64 {
         // Once more from the start: what was added and taken away on the way has rounded.
         let mut left = v.to_vec();
         let mut magnitudes: Vec<f64> = v.iter().map(|v| v.abs()).collect();
         let (mut value, mut magnitude) = (0.0, 0.0);
-        for (row, &multiplier) in self.rows.iter().zip(&multipliers) {
+        for (row, &multiplier) in self.rows.iter().zip(multipliers) {
             if multiplier == 0.0 {
                 continue;
             }
+            // Against a side that is not there this is infinite, and proves nothing.
             let side = multiplier * if multiplier > 0.0 { row.upper } else { row.lower };
             (value, magnitude) = (value + side, magnitude + side.abs());
             for &(k, entry) in &row.entries {

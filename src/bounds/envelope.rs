@@ -5,9 +5,12 @@
 //! `relu(g) ≤ Σ max(v_k − λ, 0) p_k`: no constant is left, and only moves that are worth more than the price count.
 //! With `c ≥ 0` the same holds for `relu(g) − g = relu(−g)`, which gives `relu(g) ≤ c + Σ max(v_k, −c / budget) p_k`.
 
+use std::sync::Arc;
+
 use faer::Mat;
 
 use super::lifted::Lifted;
+use super::linear::add_product;
 use super::rounding::Allowance;
 
 /// Envelopes are left out where they would fill more than this many numbers of a layer: 256 MB.
@@ -15,8 +18,7 @@ const MOST_NUMBERS: usize = 32 << 20;
 
 /// The envelopes of a layer's unstable neurons.
 pub struct Envelopes {
-    /// One column per envelope, one row per move.
-    slopes: Mat<f64>,
+    slopes: Slopes,
     /// The values at the centre, rounding included.
     at_centre: Vec<f64>,
     /// At least `Σ |slope| p` anywhere in the set.
@@ -24,11 +26,46 @@ pub struct Envelopes {
     column_from_neuron: Vec<Option<usize>>,
 }
 
+enum Slopes {
+    /// One column per envelope, one row per move.
+    Written(Mat<f64>),
+    /// As they follow from the lines below them: for a few evaluations that is less work.
+    Bent(Vec<Bend>),
+}
+
+/// A line `c + v·p` above a neuron, and what its slopes become.
+struct Bend {
+    lines: Arc<Mat<f64>>,
+    column: usize,
+    price: f64,
+    /// Whether `c < 0`.
+    off_at_centre: bool,
+}
+
+impl Bend {
+    fn slope(&self, v: f64) -> f64 {
+        if self.off_at_centre { (v - self.price).max(0.0) } else { v.max(-self.price) }
+    }
+
+    fn slopes(&self) -> impl Iterator<Item = f64> + '_ {
+        self.lines.col_as_slice(self.column).iter().map(|&v| self.slope(v))
+    }
+}
+
+/// A line above a neuron: its column among `lines`, its constant, and at least `Σ |v| p` anywhere in the set.
+pub struct Line<'l> {
+    pub neuron: usize,
+    pub lines: &'l Arc<Mat<f64>>,
+    pub column: usize,
+    pub constant: f64,
+    pub reach: f64,
+}
+
 impl Envelopes {
     /// No envelopes for a layer of so many neurons.
     pub fn none(width: usize) -> Self {
         Self {
-            slopes: Mat::new(),
+            slopes: Slopes::Bent(Vec::new()),
             at_centre: Vec::new(),
             reach: Vec::new(),
             column_from_neuron: vec![None; width],
@@ -40,44 +77,53 @@ impl Envelopes {
         lifted.len().saturating_mul(many) <= MOST_NUMBERS
     }
 
-    /// The envelopes of some of a layer's neurons: `(j, k)` says that neuron `j` is below `constants[k] + slopes[·, k] · p`.
-    pub fn new(
+    /// The envelopes of some of a layer's neurons.
+    pub fn of_lines<'l>(
         lifted: &Lifted,
         width: usize,
-        chosen: &[(usize, usize)],
-        slopes: &Mat<f64>,
-        constants: &[f64],
+        lines: impl IntoIterator<Item = Line<'l>>,
     ) -> Self {
-        let line = |&(j, k): &(usize, usize)| (j, slopes.col_as_slice(k), constants[k]);
-        let lines: Vec<(usize, &[f64], f64)> = chosen.iter().map(line).collect();
-        Self::of_lines(lifted, width, &lines)
+        let allowance = Allowance::f64(lifted.len());
+        let mut envelopes = Self::none(width);
+        let mut bends = Vec::new();
+        for Line { neuron, lines, column, constant: c, reach } in lines {
+            let price = c.abs() / lifted.budget();
+            // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
+            let off = allowance.of(c.abs() + reach);
+            envelopes.column_from_neuron[neuron] = Some(bends.len());
+            envelopes.at_centre.push(c.max(0.0) + off);
+            // No slope is larger than that of the line or the price.
+            envelopes.reach.push(allowance.up(reach + c.abs()));
+            bends.push(Bend { lines: Arc::clone(lines), column, price, off_at_centre: c < 0.0 });
+        }
+        envelopes.slopes = Slopes::Bent(bends);
+        if Self::fit(lifted, envelopes.len()) { envelopes } else { Self::none(width) }
     }
 
-    /// The envelopes of some of a layer's neurons: `(j, slopes, constant)` says that neuron `j` is below `constant + slopes · p`.
-    pub fn of_lines(lifted: &Lifted, width: usize, lines: &[(usize, &[f64], f64)]) -> Self {
-        if lines.is_empty() || !Self::fit(lifted, lines.len()) {
-            return Self::none(width);
-        }
-        let allowance = Allowance::f64(lifted.len());
-        let mut envelopes = Self {
-            slopes: Mat::zeros(lifted.len(), lines.len()),
-            at_centre: Vec::new(),
-            reach: Vec::new(),
-            column_from_neuron: vec![None; width],
-        };
-        for (column, &(j, v, c)) in lines.iter().enumerate() {
-            let envelope = envelopes.slopes.col_as_slice_mut(column);
-            let price = c.abs() / lifted.budget();
-            for (slope, &v) in envelope.iter_mut().zip(v) {
-                *slope = if c < 0.0 { (v - price).max(0.0) } else { v.max(-price) };
+    /// The same with all slopes written out.
+    pub fn written(mut self, lifted: &Lifted) -> Self {
+        if let Slopes::Bent(bends) = &self.slopes {
+            let mut slopes = Mat::zeros(lifted.len(), bends.len());
+            for (column, bend) in bends.iter().enumerate() {
+                for (slope, bent) in slopes.col_as_slice_mut(column).iter_mut().zip(bend.slopes()) {
+                    *slope = bent;
+                }
             }
-            // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
-            let off = allowance.of(c.abs() + lifted.reach(v));
-            envelopes.at_centre.push(c.max(0.0) + off);
-            envelopes.reach.push(lifted.reach(envelope));
-            envelopes.column_from_neuron[j] = Some(column);
+            self.slopes = Slopes::Written(slopes);
         }
-        envelopes
+        self
+    }
+
+    /// The same over some moves only.
+    pub fn with_moves(&self, moves: &[usize]) -> Self {
+        let slopes =
+            Mat::from_fn(moves.len(), self.len(), |k, column| self.slope(column, moves[k]));
+        Self {
+            slopes: Slopes::Written(slopes),
+            at_centre: self.at_centre.clone(),
+            reach: self.reach.clone(),
+            column_from_neuron: self.column_from_neuron.clone(),
+        }
     }
 
     /// The column of neuron `j`'s envelope, if it has one.
@@ -97,7 +143,31 @@ impl Envelopes {
         self.reach[column]
     }
 
-    pub fn slopes(&self) -> &Mat<f64> {
-        &self.slopes
+    /// The slope of an envelope in a move.
+    pub fn slope(&self, column: usize, k: usize) -> f64 {
+        match &self.slopes {
+            Slopes::Written(slopes) => slopes[(k, column)],
+            Slopes::Bent(bends) => {
+                let bend = &bends[column];
+                bend.slope(bend.lines[(k, bend.column)])
+            }
+        }
+    }
+
+    /// `out += slopes · weights`, a column of weights for each column of `out`.
+    pub fn add_to(&self, out: &mut Mat<f64>, weights: &Mat<f64>) {
+        match &self.slopes {
+            Slopes::Written(slopes) => add_product(out, slopes.as_ref(), weights),
+            Slopes::Bent(bends) => {
+                for row in 0..weights.ncols() {
+                    for (bend, &weight) in bends.iter().zip(weights.col_as_slice(row)) {
+                        if weight != 0.0 {
+                            let out = out.col_as_slice_mut(row).iter_mut();
+                            out.zip(bend.slopes()).for_each(|(out, slope)| *out += weight * slope);
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -11,8 +11,16 @@ use super::rounding::Allowance;
 use crate::input::{InputSet, Move};
 use crate::network::Network;
 
-/// Moves that a first look keeps: more than a budget of a few pixels can use.
-const KEPT: usize = 32;
+/// Moves that a first look keeps: so many and a few for each pixel that the budget can turn from black to white, which is mostly more than it
+/// can use.
+const KEPT: usize = 8;
+const KEPT_FOR_PIXEL: f64 = 3.0;
+
+/// Moves that tell how steep the steepest are.
+const SAMPLE: usize = 96;
+
+/// Moves that stand for all while slopes are improved.
+const STEEPEST: usize = 96;
 
 /// The set in moves.
 pub struct Lifted {
@@ -109,6 +117,35 @@ impl Lifted {
         }
     }
 
+    /// The moves that a function with these slopes is steepest in, in order: more than the budget can use. `None` where nothing, or
+    /// more than a budget, holds moves back, or there are few anyway.
+    pub fn steepest(&self, slopes: &[f64]) -> Option<Vec<usize>> {
+        let few = self.len() < 4 * STEEPEST;
+        if few || self.constrained.is_some() || self.budget >= self.all {
+            return None;
+        }
+        let mut moves: Vec<usize> = (0..self.len()).collect();
+        let steeper = |a: &usize, b: &usize| slopes[*b].total_cmp(&slopes[*a]).then(a.cmp(b));
+        moves.select_nth_unstable_by(STEEPEST - 1, steeper);
+        moves.truncate(STEEPEST);
+        let room: f64 = moves.iter().map(|&k| self.caps[k]).sum();
+        moves.sort_unstable();
+        (room > 2.0 * self.budget).then_some(moves)
+    }
+
+    /// The set with some of its moves only.
+    pub fn with_moves(&self, moves: &[usize]) -> Self {
+        let caps: Vec<f64> = moves.iter().map(|&k| self.caps[k]).collect();
+        Self {
+            all: self.allowance.up(caps.iter().sum()),
+            moves: moves.iter().map(|&k| self.moves[k]).collect(),
+            caps,
+            budget: self.budget,
+            constrained: None,
+            allowance: self.allowance,
+        }
+    }
+
     pub fn budget(&self) -> f64 {
         self.budget
     }
@@ -139,6 +176,39 @@ impl Lifted {
         self.allowance.up((steepest * self.budget).min(all))
     }
 
+    /// The same, where somebody has multipliers for the constraints to propose.
+    pub fn support_at(&self, v: &[f64], prices: &[f64]) -> f64 {
+        let own = self.support(v, |_, _| ());
+        match &self.constrained {
+            Some(constrained) if !prices.is_empty() => {
+                own.min(constrained.support_at(v, prices, |_, _| ()))
+            }
+            _ => own,
+        }
+    }
+
+    /// A slope that about twice as many moves exceed as are kept, by a look at a few.
+    fn guess(v: &[f64], kept: usize) -> f64 {
+        if v.len() < 4 * SAMPLE {
+            return 0.0;
+        }
+        let mut sample = [0.0; SAMPLE];
+        for (sampled, slope) in sample.iter_mut().zip(v.iter().step_by(v.len() / SAMPLE)) {
+            *sampled = *slope;
+        }
+        let rank = (2 * kept * SAMPLE).div_ceil(v.len());
+        if rank >= SAMPLE {
+            return 0.0;
+        }
+        let (_, guess, _) = sample.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
+        guess.max(0.0)
+    }
+
+    /// Moves that a first look keeps.
+    fn kept(&self) -> usize {
+        KEPT + (KEPT_FOR_PIXEL * self.budget).clamp(0.0, 1e3) as usize
+    }
+
     /// At least the largest value of `v · p`: the knapsack's dual `λ·budget + Σ cap·max(v − λ, 0)`, which is valid for every
     /// price `λ ≥ 0`, at the best price; `taken` is told the moves of the vertex and their amounts. With constraints, the same by
     /// their multipliers.
@@ -148,15 +218,16 @@ impl Lifted {
         }
         let steeper = |a: &usize, b: &usize| v[*b].total_cmp(&v[*a]).then(a.cmp(b));
         // Few moves are ever used: one pass keeps the steepest, and only if these leave budget over, all are looked at.
-        let mut order: Vec<usize> = Vec::with_capacity(2 * KEPT);
-        let mut least = 0.0;
+        let kept = self.kept();
+        let mut order: Vec<usize> = Vec::with_capacity(2 * kept);
+        let mut least = Self::guess(v, kept);
         for (k, &slope) in v.iter().enumerate() {
             if slope > least {
                 order.push(k);
-                if order.len() == 2 * KEPT {
-                    order.select_nth_unstable_by(KEPT - 1, steeper);
-                    order.truncate(KEPT);
-                    least = v[order[KEPT - 1]];
+                if order.len() == 2 * kept {
+                    order.select_nth_unstable_by(kept - 1, steeper);
+                    order.truncate(kept);
+                    least = v[order[kept - 1]];
                 }
             }
         }
@@ -169,15 +240,24 @@ impl Lifted {
         if binds {
             order.sort_unstable_by(steeper);
         }
-        let (mut left, mut price) = (self.budget, 0.0);
-        for k in order {
+        let (mut left, mut price, mut gain) = (self.budget, 0.0, 0.0);
+        let mut used = 0;
+        for &k in &order {
             let amount = self.caps[k].min(left);
             taken(k, amount);
             left -= amount;
+            used += 1;
             if binds && left <= 0.0 {
                 price = v[k];
                 break;
             }
+        }
+        if price >= least {
+            // Whatever is steeper than the price has been used.
+            for &k in &order[..used] {
+                gain += (v[k] - price) * self.caps[k];
+            }
+            return self.allowance.up(price * self.budget + gain);
         }
         let excess = v.iter().zip(&self.caps).map(|(v, cap)| (v - price).max(0.0) * cap);
         self.allowance.up(price * self.budget + excess.sum::<f64>())

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
-use super::envelope::Envelopes;
+use super::envelope::{self, Envelopes};
 use super::lifted::{Lifted, Portion};
 use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
@@ -53,47 +53,109 @@ pub enum Arithmetic<'a> {
     F32(&'a [LayerRounding]),
 }
 
-/// How one unstable ReLU is bounded.
+/// How one ReLU is bounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
-    /// Slope of the line below, in [0, 1].
-    pub below: f64,
-    /// Share of the envelope above, in [0, 1]; the chord gets the rest.
+pub enum Choice {
+    /// An unstable one by lines, a stable one by what it is.
+    Lines {
+        /// Slope of the line below, in [0, 1].
+        below: f64,
+        /// Share of the envelope above, in [0, 1]; the chord gets the rest.
+        envelope: f64,
+    },
+    /// By multipliers: any numbers will do, those of an LP are the best.
+    Weights(Weights),
+}
+
+/// The multipliers of a neuron.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Weights {
+    /// Of its pre-activation, on top of the coefficient where it is on. That is also how a sign counts that is demanded of it.
+    pub multiplier: f64,
+    /// How much of its output is bounded by its envelope; at least 0.
     pub envelope: f64,
+}
+
+/// A neuron held on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sign {
+    /// The neuron.
+    pub neuron: NeuronId,
+    /// Whether its pre-activation is at least 0, or at most 0.
+    pub on: bool,
+}
+
+/// What a bound by weak duality is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Multipliers {
+    /// Of the neurons, one list per hidden layer.
+    pub neurons: Vec<Vec<Weights>>,
+    /// Of the set's constraints, if it has any: positive against upper sides, negative against lower ones.
+    pub prices: Vec<f64>,
 }
 
 /// For every hidden neuron an interval and, if unstable, lines above and below it.
 pub struct LinearBounds<'n> {
     pub(super) network: &'n Network,
-    pub(super) lifted: Lifted,
+    pub(super) lifted: Arc<Lifted>,
     /// The first layer's slopes in moves, and its values at the centre.
     pub(super) first: Arc<Mat<f64>>,
     pub(super) at_centre: Vec<Interval>,
     first_reach: Vec<f64>,
+    /// The largest magnitude of a slope, by neuron.
+    first_steepest: Vec<f64>,
     pub(super) neurons: NeuronBounds,
-    pub(super) envelopes: Vec<Envelopes>,
+    pub(super) envelopes: Vec<Arc<Envelopes>>,
     /// For every layer and neuron at least `Σ |w| |h|`, biases left out; for the first, of the image itself.
     pub(super) magnitudes: Vec<Vec<f64>>,
     /// How far each pre-activation, given its inputs, may be from what the weights say: nothing in exact arithmetic.
     noise: Vec<Vec<f64>>,
     allowance: Allowance,
     above: Above,
-    for_f32: bool,
+    arithmetic: Arithmetic<'n>,
     /// For every layer behind the first, if bounds of parts are to be made from these.
     kept: Option<Vec<Lines>>,
+}
+
+/// How bounds are made.
+struct Build<'b> {
+    /// Intervals that hold over the set already.
+    known: Option<&'b NeuronBounds>,
+    /// Whether to keep the lines.
+    keep: bool,
+    budget: &'b Budget<'b>,
 }
 
 /// Linear functions of the moves above and below some neurons of a layer.
 #[derive(Default)]
 struct Lines {
     neurons: Vec<usize>,
-    above: Vec<Functions>,
-    below: Vec<Functions>,
+    above: Vec<Kept>,
+    below: Vec<Kept>,
+}
+
+/// Linear functions that stay.
+struct Kept {
+    slopes: Arc<Mat<f64>>,
+    constants: Vec<f64>,
+    /// The largest magnitude of a slope, by function.
+    steepest: Vec<f64>,
+}
+
+impl From<Functions> for Kept {
+    fn from(Functions { slopes, constants }: Functions) -> Self {
+        let steepest = (0..slopes.ncols()).map(|j| steepest(slopes.col_as_slice(j))).collect();
+        Self { slopes: Arc::new(slopes), constants, steepest }
+    }
+}
+
+fn steepest(slopes: &[f64]) -> f64 {
+    slopes.iter().fold(0.0_f64, |most, v| most.max(v.abs()))
 }
 
 impl Lines {
     /// Each neuron with the functions above it and above its negative, as blocks and columns in them.
-    fn iter(&self) -> impl Iterator<Item = (usize, (&Functions, &Functions), usize)> {
+    fn iter(&self) -> impl Iterator<Item = (usize, (&Kept, &Kept), usize)> {
         let blocks = self.above.iter().zip(&self.below);
         let columns = blocks.flat_map(|(above, below)| {
             (0..above.constants.len()).map(move |column| ((above, below), column))
@@ -104,6 +166,8 @@ impl Lines {
 
 /// Linear functions of a layer's outputs, one per column.
 pub(super) struct Rows {
+    /// The hidden layers up to that one.
+    layers: usize,
     coefficients: Mat<f64>,
     constants: Vec<f64>,
     /// The magnitudes added up so far.
@@ -125,10 +189,10 @@ impl<'n> LinearBounds<'n> {
         network: &'n Network,
         set: &InputSet,
         above: Above,
-        arithmetic: Arithmetic,
+        arithmetic: Arithmetic<'n>,
         budget: &Budget,
     ) -> Self {
-        Self::build(network, set, above, arithmetic, budget, None)
+        Self::build(network, set, above, arithmetic, Build { known: None, keep: false, budget })
     }
 
     /// The same, ready for [`LinearBounds::within`].
@@ -139,28 +203,40 @@ impl<'n> LinearBounds<'n> {
         network: &'n Network,
         set: &InputSet,
         above: Above,
-        arithmetic: Arithmetic,
+        arithmetic: Arithmetic<'n>,
         budget: &Budget,
     ) -> Self {
-        Self::build(network, set, above, arithmetic, budget, Some(Vec::new()))
+        Self::build(network, set, above, arithmetic, Build { known: None, keep: true, budget })
+    }
+
+    /// Bounds over a part of the set, as tight as new ones, and not looser than these; ready for [`LinearBounds::within`].
+    pub fn of_part(&self, part: &InputSet, budget: &Budget) -> Self {
+        let build = Build { known: Some(&self.neurons), keep: true, budget };
+        Self::build(self.network, part, self.above, self.arithmetic, build)
+    }
+
+    /// Whether they are ready for [`LinearBounds::within`].
+    pub fn is_divisible(&self) -> bool {
+        self.kept.is_some()
     }
 
     fn build(
         network: &'n Network,
         set: &InputSet,
         above: Above,
-        arithmetic: Arithmetic,
-        budget: &Budget,
-        kept: Option<Vec<Lines>>,
+        arithmetic: Arithmetic<'n>,
+        build: Build,
     ) -> Self {
+        let Build { known, keep, budget } = build;
         let lifted = Lifted::new(set);
         let terms = lifted.len() + network.widths().iter().sum::<usize>();
         let first = lifted.first_layer(network);
         let mut bounds = Self {
             network,
             first_reach: (0..first.ncols()).map(|j| lifted.reach(first.col_as_slice(j))).collect(),
+            first_steepest: (0..first.ncols()).map(|j| steepest(first.col_as_slice(j))).collect(),
             at_centre: Vec::new(),
-            lifted,
+            lifted: Arc::new(lifted),
             first: Arc::new(first),
             neurons: NeuronBounds { layers: Vec::new() },
             envelopes: Vec::new(),
@@ -168,18 +244,18 @@ impl<'n> LinearBounds<'n> {
             noise: Vec::new(),
             allowance: Allowance::f64(terms),
             above,
-            for_f32: matches!(arithmetic, Arithmetic::F32(_)),
-            kept,
+            arithmetic,
+            kept: keep.then(Vec::new),
         };
-        bounds.first_layer(set.centre(), arithmetic);
+        bounds.first_layer(set.centre(), known);
         for layer in 1..network.layers().len() {
             bounds.magnitudes.push(bounds.magnitudes_of(layer));
             let below = bounds.neurons.layer(layer - 1);
             let largest = below.iter().fold(0.0, |most, i| i.upper.max(most));
             let magnitudes = &bounds.magnitudes[layer];
-            bounds.noise.push(bounds.noise_of(layer, magnitudes, largest, arithmetic));
+            bounds.noise.push(bounds.noise_of(layer, magnitudes, largest));
             if layer < network.hidden().len() {
-                bounds.deeper_layer(layer, budget);
+                bounds.deeper_layer(layer, known, budget);
             }
         }
         bounds
@@ -192,18 +268,14 @@ impl<'n> LinearBounds<'n> {
 
     /// Whether the bounds hold for the network computed in f32, too.
     pub fn for_f32(&self) -> bool {
-        self.for_f32
+        matches!(self.arithmetic, Arithmetic::F32(_))
     }
 
     /// The rounding errors of a layer's own sums: `magnitudes` are those of its products, `largest` that of its inputs.
-    fn noise_of(
-        &self,
-        layer: usize,
-        magnitudes: &[f64],
-        largest: f64,
-        arithmetic: Arithmetic,
-    ) -> Vec<f64> {
-        let Arithmetic::F32(roundings) = arithmetic else { return vec![0.0; magnitudes.len()] };
+    fn noise_of(&self, layer: usize, magnitudes: &[f64], largest: f64) -> Vec<f64> {
+        let Arithmetic::F32(roundings) = self.arithmetic else {
+            return vec![0.0; magnitudes.len()];
+        };
         let LayerRounding { gain, offset, operations, .. } = &roundings[layer];
         let allowance = Allowance::f32(*operations);
         let noise = |j: usize| {
@@ -222,7 +294,7 @@ impl<'n> LinearBounds<'n> {
         &self.neurons
     }
 
-    fn first_layer(&mut self, centre: &[f64], arithmetic: Arithmetic) {
+    fn first_layer(&mut self, centre: &[f64], known: Option<&NeuronBounds>) {
         let dense = &self.network.layers()[0];
         let mut values = vec![0.0; dense.outputs()];
         dense.apply(centre, &mut values);
@@ -233,7 +305,7 @@ impl<'n> LinearBounds<'n> {
         let anywhere: Vec<f64> =
             magnitudes.iter().zip(&self.first_reach).map(|(at, reach)| at + reach).collect();
         let largest = self.lifted.largest_input(centre);
-        let noise = self.noise_of(0, &anywhere, largest, arithmetic);
+        let noise = self.noise_of(0, &anywhere, largest);
         let at_centre = |j: usize| {
             let off = self.allowance.of(magnitudes[j] + dense.bias[j].abs()) + noise[j];
             Interval { lower: values[j] - off, upper: values[j] + off }
@@ -247,25 +319,30 @@ impl<'n> LinearBounds<'n> {
                 upper: self.at_centre[j].upper + self.lifted.support(up, |_, _| ()),
             }
         };
-        let intervals: Vec<Interval> = (0..dense.outputs()).map(interval).map(widest).collect();
+        let intervals = (0..dense.outputs()).map(interval).map(widest).enumerate();
+        let and =
+            |(j, own): (usize, Interval)| known.map_or(own, |known| own.and(known.layer(0)[j]));
+        let intervals: Vec<Interval> = intervals.map(and).collect();
         let constants: Vec<f64> = self.at_centre.iter().map(|i| i.upper).collect();
-        let all: Vec<(usize, usize)> = (0..dense.outputs()).map(|j| (j, j)).collect();
-        self.envelopes.push(self.envelopes_of(&intervals, &all, &self.first, &constants));
+        let line = |j: usize| (j, &self.first, j, constants[j], self.first_reach[j]);
+        let envelopes = self.envelopes_of(&intervals, (0..intervals.len()).map(line));
+        self.envelopes.push(Arc::new(envelopes.written(&self.lifted)));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
         self.neurons.layers.push(intervals);
     }
 
-    fn deeper_layer(&mut self, layer: usize, budget: &Budget) {
+    fn deeper_layer(&mut self, layer: usize, known: Option<&NeuronBounds>, budget: &Budget) {
         let width = self.network.layers()[layer].outputs();
-        let mut intervals: Vec<Interval> =
-            (0..width).map(|j| widest(self.plain_interval(layer, j))).collect();
-        // What interval arithmetic knows to be stable needs nothing better.
+        let interval = |j: usize| {
+            let plain = widest(self.plain_interval(layer, j));
+            known.map_or(plain, |known| plain.and(known.layer(layer)[j]))
+        };
+        let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
+        // What is known to be stable needs nothing better.
         let open = |j: &usize| intervals[*j].stability() == Stability::Unstable;
         let open: Vec<usize> = (0..width).filter(open).collect();
-        let kept = self.above == Above::Envelopes && Envelopes::fit(&self.lifted, open.len());
-        let mut slopes = Mat::zeros(self.lifted.len(), if kept { open.len() } else { 0 });
-        let (mut constants, mut bounded) = (Vec::new(), Vec::new());
+        let enveloped = self.above == Above::Envelopes && Envelopes::fit(&self.lifted, open.len());
         let mut lines = Lines::default();
         for block in open.chunks(BLOCK) {
             // Without time the looser intervals stay.
@@ -276,33 +353,43 @@ impl<'n> LinearBounds<'n> {
             let lowers = self.best_functions(layer, block, -1.0);
             for (k, &j) in block.iter().enumerate() {
                 let (upper, lower) = (uppers.largest[k], -lowers.largest[k]);
-                intervals[j] = Interval {
-                    lower: lower.max(intervals[j].lower),
-                    upper: upper.min(intervals[j].upper),
-                };
-                if kept {
-                    let column = slopes.col_as_slice_mut(bounded.len());
-                    column.copy_from_slice(uppers.functions.slopes.col_as_slice(k));
-                    constants.push(uppers.functions.constants[k]);
-                    bounded.push((j, bounded.len()));
-                }
+                intervals[j] = intervals[j].and(Interval { lower, upper });
             }
-            if self.kept.is_some() {
+            if enveloped || self.kept.is_some() {
                 lines.neurons.extend(block);
-                lines.above.push(uppers.functions);
-                lines.below.push(lowers.functions);
+                lines.above.push(Kept::from(uppers.functions));
+                let nothing = Functions { slopes: Mat::new(), constants: Vec::new() };
+                let below = if self.kept.is_some() { lowers.functions } else { nothing };
+                lines.below.push(Kept::from(below));
             }
         }
+        let of_lines = lines.iter().map(|(j, (above, _), column)| {
+            let reach = self.lifted.reach(above.slopes.col_as_slice(column));
+            (j, &above.slopes, column, above.constants[column], reach)
+        });
+        let envelopes = self.envelopes_of(&intervals, of_lines);
+        self.envelopes.push(Arc::new(envelopes.written(&self.lifted)));
         if let Some(kept) = &mut self.kept {
             kept.push(lines);
         }
-        self.envelopes.push(self.envelopes_of(&intervals, &bounded, &slopes, &constants));
         self.neurons.layers.push(intervals);
     }
 
     /// All of the set that these bounds were made for.
     pub fn whole(&self) -> Portion {
         self.lifted.whole()
+    }
+
+    /// The envelope of a neuron, if it has one: its output is at most this constant and these slopes, one for each move, times the moves.
+    pub fn envelope(&self, neuron: NeuronId) -> Option<(f64, impl Fn(usize) -> f64)> {
+        let envelopes = &self.envelopes[neuron.layer];
+        let column = envelopes.column(neuron.index)?;
+        Some((envelopes.at_centre(column), move |k| envelopes.slope(column, k)))
+    }
+
+    /// The place of a pixel's move among the moves of these bounds, if the pixel can move there.
+    pub fn place_of(&self, pixel: usize, sign: f64) -> Option<usize> {
+        self.lifted.moves().iter().position(|m| m.pixel == pixel && m.sign == sign)
     }
 
     /// What a portion is divided into by making at least, or at most, `amount` more of move `k`.
@@ -317,7 +404,7 @@ impl<'n> LinearBounds<'n> {
     /// When these bounds are not [divisible](LinearBounds::divisible).
     pub fn within(&self, portion: &Portion) -> Self {
         let kept = self.kept.as_ref().expect("divisible bounds");
-        let lifted = self.lifted.within(portion);
+        let lifted = Arc::new(self.lifted.within(portion));
         let at = |slopes: &[f64]| {
             let terms = portion.taken.iter().map(|&(k, amount)| slopes[k] * amount);
             terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()))
@@ -341,29 +428,30 @@ impl<'n> LinearBounds<'n> {
             noise: self.noise.clone(),
             allowance: self.allowance,
             above: self.above,
-            for_f32: self.for_f32,
+            arithmetic: self.arithmetic,
             kept: None,
-            lifted: self.lifted.within(portion),
+            lifted: Arc::clone(&lifted),
+            first_steepest: Vec::new(),
         };
-        let mut constants = Vec::with_capacity(self.at_centre.len());
-        let mut unstable = Vec::new();
+        let reach = |steepest: f64| self.allowance.up(steepest * lifted.budget());
+        let mut first = Vec::new();
+        let mut down = Vec::new();
         for (j, Interval { lower, upper }) in part.at_centre.iter_mut().enumerate() {
             let slopes = self.first.col_as_slice(j);
             let (sum, size) = at(slopes);
             *lower += sum - self.allowance.of(lower.abs() + size);
             *upper = moved(*upper, slopes);
-            constants.push(*upper);
             let interval = &mut part.neurons.layers[0][j];
             if interval.stability() == Stability::Unstable {
-                let down: Vec<f64> = slopes.iter().map(|v| -v).collect();
+                down.clear();
+                down.extend(slopes.iter().map(|v| -v));
                 interval.upper = interval.upper.min(largest(*upper, slopes));
                 interval.lower = interval.lower.max(-largest(-*lower, &down));
-                unstable.push((j, j));
+                first.push((j, &self.first, j, *upper, reach(self.first_steepest[j])));
             }
         }
-        let of_first =
-            part.envelopes_of(&part.neurons.layers[0], &unstable, &self.first, &constants);
-        part.envelopes.push(of_first);
+        let of_first = part.envelopes_of(&part.neurons.layers[0], first.into_iter());
+        part.envelopes.push(Arc::new(of_first));
         for (layer, lines) in kept.iter().enumerate().map(|(k, lines)| (k + 1, lines)) {
             let mut chosen = Vec::new();
             for (j, (above, below), column) in lines.iter() {
@@ -377,33 +465,107 @@ impl<'n> LinearBounds<'n> {
                 let of_negative = below.slopes.col_as_slice(column);
                 let negative = moved(below.constants[column], of_negative);
                 interval.lower = interval.lower.max(-largest(negative, of_negative));
-                if interval.stability() == Stability::Unstable {
-                    chosen.push((j, slopes, constant));
-                }
+                let reach = reach(above.steepest[column]);
+                chosen.push((j, &above.slopes, column, constant, reach));
             }
-            let width = part.neurons.layers[layer].len();
-            part.envelopes.push(match self.above {
-                Above::Chords => Envelopes::none(width),
-                Above::Envelopes => Envelopes::of_lines(&part.lifted, width, &chosen),
-            });
+            let envelopes = part.envelopes_of(&part.neurons.layers[layer], chosen.into_iter());
+            part.envelopes.push(Arc::new(envelopes));
         }
         part
     }
 
-    /// The envelopes of the unstable ones among `bounded` neurons, each with the column of what lies above it.
-    fn envelopes_of(
+    /// The same bounds with these intervals, which hold over a part of the set.
+    fn with_neurons(&self, neurons: NeuronBounds) -> Self {
+        Self {
+            network: self.network,
+            lifted: Arc::clone(&self.lifted),
+            first: Arc::clone(&self.first),
+            at_centre: self.at_centre.clone(),
+            first_reach: self.first_reach.clone(),
+            first_steepest: self.first_steepest.clone(),
+            neurons,
+            envelopes: self.envelopes.clone(),
+            magnitudes: self.magnitudes.clone(),
+            noise: self.noise.clone(),
+            allowance: self.allowance,
+            above: self.above,
+            arithmetic: self.arithmetic,
+            kept: None,
+        }
+    }
+
+    /// The same over the moves in which a linear function with these slopes is steepest, the others held: no bound of the set, but quick to evaluate.
+    /// `None` where that would not leave many out.
+    pub(super) fn narrowed(&self, slopes: &[f64]) -> Option<Self> {
+        let moves = self.lifted.steepest(slopes)?;
+        let rows = |m: &Mat<f64>| Mat::from_fn(moves.len(), m.ncols(), |k, j| m[(moves[k], j)]);
+        let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&moves)));
+        Some(Self {
+            lifted: Arc::new(self.lifted.with_moves(&moves)),
+            first: Arc::new(rows(&self.first)),
+            envelopes: envelopes.collect(),
+            ..self.with_neurons(self.neurons.clone())
+        })
+    }
+
+    /// Bounds over the part of the set in which a neuron is on, or off. `known` are intervals of a part of the set already, as this
+    /// function gave them. `None` when the part is proven to be empty.
+    pub fn signed(&self, known: &NeuronBounds, sign: Sign) -> Option<Self> {
+        let mut part = self.with_neurons(known.clone());
+        let Sign { neuron: NeuronId { layer, index }, on } = sign;
+        let interval = &mut part.neurons.layers[layer][index];
+        if on {
+            interval.lower = interval.lower.max(0.0);
+        } else {
+            interval.upper = interval.upper.min(0.0);
+        }
+        if interval.lower > interval.upper {
+            return None;
+        }
+        (layer + 1..self.neurons.hidden()).try_for_each(|layer| part.bound_again(layer))?;
+        Some(part)
+    }
+
+    /// Bounds a layer's unstable neurons once more, after something below has changed. `None` if nothing is left between the bounds.
+    fn bound_again(&mut self, layer: usize) -> Option<()> {
+        let open = |(j, interval): (usize, &Interval)| {
+            (interval.stability() == Stability::Unstable).then_some(j)
+        };
+        let open: Vec<usize> =
+            self.neurons.layer(layer).iter().enumerate().filter_map(open).collect();
+        for block in open.chunks(BLOCK) {
+            let uppers = self.best_functions(layer, block, 1.0).largest;
+            let lowers = self.best_functions(layer, block, -1.0).largest;
+            for (k, &j) in block.iter().enumerate() {
+                let interval = &mut self.neurons.layers[layer][j];
+                interval.lower = interval.lower.max(-lowers[k]);
+                interval.upper = interval.upper.min(uppers[k]);
+                if interval.lower > interval.upper {
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The envelopes of the unstable ones among neurons with a line above them: the neuron, the line's place, constant and reach.
+    fn envelopes_of<'l>(
         &self,
         intervals: &[Interval],
-        bounded: &[(usize, usize)],
-        slopes: &Mat<f64>,
-        constants: &[f64],
+        lines: impl Iterator<Item = (usize, &'l Arc<Mat<f64>>, usize, f64, f64)>,
     ) -> Envelopes {
         if self.above == Above::Chords {
             return Envelopes::none(intervals.len());
         }
-        let unstable = |(j, _): &(usize, usize)| intervals[*j].stability() == Stability::Unstable;
-        let chosen: Vec<(usize, usize)> = bounded.iter().copied().filter(unstable).collect();
-        Envelopes::new(&self.lifted, intervals.len(), &chosen, slopes, constants)
+        let unstable = lines.filter(|(j, ..)| intervals[*j].stability() == Stability::Unstable);
+        let lines = unstable.map(|(neuron, lines, column, constant, reach)| envelope::Line {
+            neuron,
+            lines,
+            column,
+            constant,
+            reach,
+        });
+        Envelopes::of_lines(&self.lifted, intervals.len(), lines)
     }
 
     /// A neuron behind the first layer by interval arithmetic.
@@ -437,7 +599,7 @@ impl<'n> LinearBounds<'n> {
             let rows = self.rows(layer, block, sign);
             let choice = |neuron: NeuronId, _| {
                 let share = if neuron.layer < enveloped { 1.0 } else { 0.0 };
-                Choice { below: default_slope(self.neurons.get(neuron)), envelope: share }
+                Choice::Lines { below: default_slope(self.neurons.get(neuron)), envelope: share }
             };
             let functions = self.push_back(rows, choice, |_, _| ());
             let largest = self.largest(&functions);
@@ -457,6 +619,7 @@ impl<'n> LinearBounds<'n> {
         });
         let (bias, noise) = (|j: usize| sign * dense.bias[j], |j: usize| self.noise[layer][j]);
         Rows {
+            layers: layer,
             coefficients,
             constants: block.iter().map(|&j| bias(j) + noise(j)).collect(),
             magnitudes: block.iter().map(|&j| bias(j).abs() + noise(j)).collect(),
@@ -476,6 +639,7 @@ impl<'n> LinearBounds<'n> {
             magnitude += o.abs() * (bias.abs() + noise + self.magnitudes[last][r]);
         }
         Rows {
+            layers: last,
             coefficients: Mat::from_fn(row.len(), 1, |i, _| row[i]),
             constants: vec![constant],
             magnitudes: vec![magnitude],
@@ -489,10 +653,10 @@ impl<'n> LinearBounds<'n> {
         choice: impl Fn(NeuronId, usize) -> Choice,
         mut visit: impl FnMut(usize, &Mat<f64>),
     ) -> Functions {
-        let Rows { mut coefficients, mut constants, mut magnitudes } = rows;
+        let Rows { layers, mut coefficients, mut constants, mut magnitudes } = rows;
         let many = constants.len();
         let mut slopes = Mat::zeros(self.lifted.len(), many);
-        for layer in (0..self.neurons.hidden()).rev() {
+        for layer in (0..layers).rev() {
             visit(layer, &coefficients);
             let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
             let mut through = coefficients;
@@ -505,28 +669,49 @@ impl<'n> LinearBounds<'n> {
                 };
                 let mut passed = 0.0;
                 for (j, q) in through.col_as_slice_mut(row).iter_mut().enumerate() {
-                    let neuron = NeuronId { layer, index: j };
-                    match intervals[j].stability() {
-                        _ if *q == 0.0 => continue,
-                        Stability::On => {}
-                        Stability::Off => *q = 0.0,
-                        Stability::Unstable if *q < 0.0 => *q *= choice(neuron, row).below,
-                        Stability::Unstable => {
-                            let mut rest = *q;
-                            if let Some(column) = envelopes.column(j) {
-                                let share = choice(neuron, row).envelope * *q;
-                                // The parts together are at least the whole: a ReLU is never negative.
-                                rest = if share >= *q { 0.0 } else { (*q - share) * A_HAIR_MORE };
-                                direct[(column, row)] = share;
-                                add(share * envelopes.at_centre(column));
-                                passed += share * envelopes.reach(column);
+                    let interval = intervals[j];
+                    match choice(NeuronId { layer, index: j }, row) {
+                        Choice::Lines { .. } if *q == 0.0 => {}
+                        Choice::Lines { below, envelope } => match interval.stability() {
+                            Stability::On => {}
+                            Stability::Off => *q = 0.0,
+                            Stability::Unstable if *q < 0.0 => *q *= below,
+                            Stability::Unstable => {
+                                let mut rest = *q;
+                                if let Some(column) = envelopes.column(j) {
+                                    let share = envelope * *q;
+                                    // The parts together are at least the whole: a ReLU is never negative.
+                                    rest =
+                                        if share >= *q { 0.0 } else { (*q - share) * A_HAIR_MORE };
+                                    direct[(column, row)] = share;
+                                    add(share * envelopes.at_centre(column));
+                                    passed += share * envelopes.reach(column);
+                                }
+                                let Interval { lower, upper } = interval;
+                                let width = upper - lower;
+                                let slope =
+                                    if width.is_finite() { upper / width } else { f64::NAN };
+                                *q = rest * (slope * A_HAIR_MORE);
+                                add(-*q * lower);
                             }
-                            let Interval { lower, upper } = intervals[j];
-                            let width = upper - lower;
-                            let slope = if width.is_finite() { upper / width } else { f64::NAN };
-                            *q = rest * (slope * A_HAIR_MORE);
-                            add(-*q * lower);
+                        },
+                        Choice::Weights(Weights { multiplier, envelope }) => {
+                            let mut rest = *q;
+                            if let Some(column) = envelopes.column(j).filter(|_| envelope > 0.0) {
+                                rest = *q - envelope;
+                                direct[(column, row)] = envelope;
+                                add(envelope * envelopes.at_centre(column));
+                                passed += envelope * envelopes.reach(column);
+                                passed += q.abs() * interval.upper.max(0.0);
+                            }
+                            let held = Held::new(interval, rest, multiplier);
+                            add(held.constant);
+                            passed += held.magnitude;
+                            *q = held.slope;
                         }
+                    }
+                    if *q == 0.0 {
+                        continue;
                     }
                     if layer == 0 {
                         let Interval { lower, upper } = self.at_centre[j];
@@ -540,7 +725,7 @@ impl<'n> LinearBounds<'n> {
                 }
                 (constants[row], magnitudes[row]) = (constant, magnitude + passed);
             }
-            add_product(&mut slopes, envelopes.slopes().as_ref(), &direct);
+            envelopes.add_to(&mut slopes, &direct);
             if layer == 0 {
                 add_product(&mut slopes, Mat::as_ref(&self.first), &through);
                 break;
@@ -584,6 +769,36 @@ impl<'n> LinearBounds<'n> {
     }
 }
 
+/// A line above `q · relu(g)`, whatever its slope: what is left of it is largest at a corner of the ReLU's hull.
+struct Held {
+    slope: f64,
+    constant: f64,
+    /// The magnitudes of what the constant is the difference of.
+    magnitude: f64,
+}
+
+impl Held {
+    fn new(interval: Interval, q: f64, multiplier: f64) -> Self {
+        let Interval { lower, upper } = interval;
+        let furthest = upper.max(-lower);
+        let (slope, constant) = match interval.stability() {
+            Stability::On if multiplier == 0.0 => return Self::exact(q),
+            Stability::Off if multiplier == 0.0 => return Self::exact(0.0),
+            _ if !furthest.is_finite() => (multiplier, f64::INFINITY),
+            Stability::On => (q + multiplier, (-multiplier * lower).max(-multiplier * upper)),
+            Stability::Off => (multiplier, (-multiplier * lower).max(-multiplier * upper)),
+            Stability::Unstable => {
+                (multiplier, (-multiplier * lower).max((q - multiplier) * upper).max(0.0))
+            }
+        };
+        Self { slope, constant, magnitude: (q.abs() + multiplier.abs()) * furthest }
+    }
+
+    fn exact(slope: f64) -> Self {
+        Self { slope, constant: 0.0, magnitude: 0.0 }
+    }
+}
+
 /// Functions and their largest values.
 struct Best {
     functions: Functions,
@@ -616,7 +831,7 @@ fn widest(interval: Interval) -> Interval {
 }
 
 /// `out += m · weights`. One row's weights are mostly zeros.
-fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
+pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
     if m.ncols() == 0 {
         return;
     }

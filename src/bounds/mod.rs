@@ -13,10 +13,10 @@ mod tests;
 
 use crate::network::NeuronId;
 
-pub use certificate::{BoundMethod, CertifiedBound, Effort, Proof, Spending};
+pub use certificate::{BoundMethod, CertifiedBound, Effort, Line, Proof, Spending, Weighed};
 pub use interval::interval_arithmetic;
 pub use lifted::Portion;
-pub use linear::{Above, Arithmetic, Choice, LinearBounds};
+pub use linear::{Above, Arithmetic, Choice, LinearBounds, Multipliers, Sign, Weights};
 
 /// `lower ≤ g ≤ upper`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +39,11 @@ pub enum Stability {
 }
 
 impl Interval {
+    /// What is in both.
+    fn and(self, other: Self) -> Self {
+        Self { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
+    }
+
     /// The state of a ReLU whose pre-activation stays in this interval.
     pub fn stability(&self) -> Stability {
         if self.lower >= 0.0 {
@@ -66,6 +71,17 @@ impl NeuronBounds {
     /// The interval of one neuron.
     pub fn get(&self, neuron: NeuronId) -> Interval {
         self.layers[neuron.layer][neuron.index]
+    }
+
+    /// The neurons that may be on or off.
+    pub fn unstable(&self) -> impl Iterator<Item = NeuronId> + '_ {
+        let of_layer = |(layer, intervals): (usize, &Vec<Interval>)| {
+            let unstable =
+                |(_, interval): &(usize, &Interval)| interval.stability() == Stability::Unstable;
+            let open = intervals.iter().enumerate().filter(unstable);
+            open.map(|(index, _)| NeuronId { layer, index }).collect::<Vec<_>>()
+        };
+        self.layers.iter().enumerate().flat_map(of_layer)
     }
 
     /// Number of hidden layers.

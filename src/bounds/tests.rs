@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::encode::{Vertices, interior_point};
 use crate::input::{Constraint, Domain, InputSet};
 use crate::network::random::{network, point};
-use crate::network::{Dense, LayerRounding, Network, Trace};
+use crate::network::{Dense, LayerRounding, Network, NeuronId, Trace};
 use crate::query::Query;
 use crate::search::ascend_from;
 
@@ -242,6 +242,64 @@ proptest! {
         });
         prop_assert!(outside.is_none(), "{outside:?}");
         prop_assert!(best <= bound.value() + 1e-12, "{best} {bound:?}");
+    }
+
+    #[test]
+    fn no_point_leaves_the_bounds_of_its_own_signs(
+        widths in prop::collection::vec(1usize..14, 3..6),
+        kind in 0u8..6,
+        delta in 0.05f64..4.0,
+        signs in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        seed in any::<u64>(),
+    ) {
+        let network = network(&widths, seed);
+        let objective = point(network.outputs(), seed ^ 2);
+        let set = set(kind, widths[0], delta, seed);
+        let unlimited = Budget::unlimited();
+        let linear = LinearBounds::new(&network, &set, Above::Envelopes, Arithmetic::Exact, &unlimited);
+        let query = Query { network: &network, set, objective };
+        let all: Vec<NeuronId> = (0..linear.neurons().hidden())
+            .flat_map(|layer| (0..linear.neurons().layer(layer).len()).map(move |index| NeuronId { layer, index }))
+            .collect();
+        // Any multipliers will do.
+        let neurons: Vec<Vec<Weights>> = (0..linear.neurons().hidden())
+            .map(|layer| {
+                let width = linear.neurons().layer(layer).len();
+                let (some, others) = (point(width, seed ^ 3), point(width, seed ^ 4));
+                let pair = |(m, e): (f64, f64)| Weights { multiplier: m, envelope: e.max(0.0) };
+                some.into_iter().zip(others).map(pair).collect()
+            })
+            .collect();
+        let multipliers = Multipliers { neurons, prices: point(query.set.constraints().len(), seed ^ 5) };
+        let none = vec![vec![Weights::default(); 14]; linear.neurons().hidden()];
+        let none = Multipliers { neurons: none, prices: Vec::new() };
+        let mut trace = Trace::new(&network);
+        for k in 0..10 {
+            let x = query.set.project(&point(widths[0], seed.wrapping_add(k)));
+            let at = query.evaluate(x, &mut trace);
+            let mut part: Option<LinearBounds> = None;
+            for index in &signs {
+                let neuron = all[index.index(all.len())];
+                let on = trace.pre_activations(neuron.layer)[neuron.index] > 0.0;
+                let known = part.as_ref().unwrap_or(&linear).neurons().clone();
+                part = linear.signed(&known, Sign { neuron, on });
+                prop_assert!(part.is_some(), "the part of {neuron:?} has a point");
+            }
+            let part = part.as_ref().unwrap_or(&linear);
+            for layer in 0..trace.hidden() {
+                for (g, interval) in trace.pre_activations(layer).iter().zip(part.neurons().layer(layer)) {
+                    prop_assert!(*g >= interval.lower - 1e-12 && *g <= interval.upper + 1e-12, "{layer} {g} {interval:?}");
+                }
+            }
+            let bounds = [
+                part.certify(&query.objective, &Effort { steps: 3, ..Effort::default() }, &unlimited),
+                part.weigh(&query.objective, &multipliers).bound,
+                part.weigh(&query.objective, &none).bound,
+            ];
+            for bound in bounds {
+                prop_assert!(at.margin <= bound.value() + 1e-12, "{at:?} {bound:?}");
+            }
+        }
     }
 
     #[test]

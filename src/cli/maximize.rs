@@ -13,7 +13,9 @@ use rw_adv::input::{Domain, Linear};
 use rw_adv::maximize::Maximization;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{self, Contents, MaximizeRecord, MaximizeSettings, ResultDirectory};
+use rw_adv::verify::OPTIMAL_GAP;
 
+use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::problem::{STOP, catch_interrupts};
 use super::{milp_file, positive};
@@ -37,6 +39,8 @@ pub struct MaximizeArgs {
     constraints: Option<PathBuf>,
     #[command(flatten)]
     method: MethodArgs,
+    #[command(flatten)]
+    branch: BranchArgs,
     /// Stop after so many seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time_limit: Option<f64>,
@@ -100,7 +104,8 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     if let Some(file) = &args.write_model {
         problem.write_milp(file, &budget.half()).with_context(|| file.display().to_string())?;
     }
-    let maximum = problem.solve(&options, &budget)?;
+    let branch = args.branch.options();
+    let maximum = problem.solve(&options, branch, &budget)?;
     let settings = MaximizeSettings {
         model: args.model.display().to_string(),
         model_sha256: model.sha256.clone(),
@@ -111,6 +116,8 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
         method: options.method.name(),
         way_out: args.method.way_out(),
         patience: options.patience,
+        branch: branch.map(|branch| branch.nodes),
+        gap: branch.map_or(OPTIMAL_GAP, |branch| branch.gap),
         time_limit: args.time_limit,
         seed: args.seed,
     };

@@ -1,5 +1,7 @@
 //! The command line: [`Args`] is what was typed, a `Job` is what it means.
 
+mod branch;
+mod check_proof;
 mod maximize;
 mod method;
 mod problem;
@@ -21,12 +23,14 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
+    self, Contents, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
 };
 use rw_adv::verdict::Verdict;
-use rw_adv::verify::{Attack, Branch, Goal, Subject};
+use rw_adv::verify::{Attack, Goal, Subject};
 
 use crate::bench::{self, Bench};
+use branch::BranchArgs;
+use check_proof::CheckProofArgs;
 use maximize::MaximizeArgs;
 use method::MethodArgs;
 pub use method::method;
@@ -84,6 +88,10 @@ enum Command {
     /// Any dense ReLU network will do, with one output too. A final Softmax is dropped: the outputs y0, y1, … are those before
     /// it. To minimise, negate the objective. Prints the best value found, what no input can exceed (proven), and the point.
     Maximize(MaximizeArgs),
+    /// Check what --proof has written: that the parts cover the set, and that each bound follows from what is given for it
+    ///
+    /// Shares no code with the search but the network and the rounding-safe evaluation of bounds. Exit code 1 when a proof does not hold.
+    CheckProof(CheckProofArgs),
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -104,15 +112,14 @@ struct AttackArgs {
     /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
     #[arg(long, value_enum, default_value_t = GoalArg::Optimum)]
     goal: GoalArg,
-    /// Where one bound does not decide, divide the set by how the budget is spent and bound up to so many parts
+    #[command(flatten)]
+    branch: BranchArgs,
+    /// Write what proves the bounds to a new directory, for `rw-adv check-proof`
     ///
-    /// With --goal verdict until there is an adversary or every part is robust, with --goal optimum until the bound is within --gap of
-    /// the margin; or until --time-limit.
-    #[arg(long, value_name = "NODES", value_parser = at_least_one, hide_short_help = true)]
-    branch: Option<usize>,
-    /// With --branch: the gap below which a margin counts as optimal
-    #[arg(long, value_name = "GAP", default_value_t = 1e-4, value_parser = positive, requires = "branch", hide_short_help = true)]
-    gap: f64,
+    /// One file IMAGE_cC_wW.json for each image and target: the parts that the set was divided into, and for each the slopes or multipliers
+    /// that its bound follows from.
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    proof: Option<PathBuf>,
     /// First write the problem of one image and target as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 and down_7 are how far pixel 7 is moved from the image; h_1_5 and z_1_5 are output and state of neuron 5 of the first
@@ -186,6 +193,7 @@ struct Job {
     settings: Settings,
     run: RunArgs,
     write_model: Option<PathBuf>,
+    proof: Option<PathBuf>,
     exit_code: bool,
 }
 
@@ -201,19 +209,19 @@ impl Job {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
-        let branch = args.branch.map(|nodes| Branch { nodes, gap: args.gap });
-        let attack = Attack { delta, norm, search, goal, branch };
+        let branch = args.branch.options();
+        let attack = Attack { delta, norm, search, goal, branch, proofs: args.proof.is_some() };
         let settings = Settings {
             common: problem.settings(&run, search.patience),
             delta,
-            branch: args.branch,
+            branch: branch.map(|branch| branch.nodes),
             gap: attack.gap(),
             method: search.method.name(),
             goal: args.goal.name(),
             way_out: args.method.way_out(),
         };
-        let AttackArgs { write_model, exit_code, .. } = args;
-        Ok(Self { problem, attack, settings, run, write_model, exit_code })
+        let AttackArgs { write_model, proof, exit_code, .. } = args;
+        Ok(Self { problem, attack, settings, run, write_model, proof, exit_code })
     }
 
     fn run(self) -> Result<ExitCode> {
@@ -224,6 +232,10 @@ impl Job {
         }
         let (results, files) =
             self.run.open_results(Contents::Attacks, &self.problem.model)?.unzip();
+        let proofs = self.proof.as_deref();
+        let proofs = proofs.map(|dir| ProofFiles::create(dir, &self.problem.model.sha256));
+        let proofs = proofs.transpose()?;
+        let files = Files { witnesses: files, proofs };
         catch_interrupts()?;
         let asked = items.iter().map(|item| item.targets.len()).sum();
         let output = Mutex::new(Output {
@@ -244,7 +256,7 @@ impl Job {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let record = self.search(item, &subject, target, files.as_ref());
+                let record = self.search(item, &subject, target, &files);
                 let done = record.and_then(|record| with_output(&|output| output.write(&record)));
                 // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
                 done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
@@ -283,7 +295,7 @@ impl Job {
         item: &Item,
         subject: &Subject,
         target: Label,
-        files: Option<&WitnessFiles>,
+        files: &Files,
     ) -> Result<Record> {
         let sample = &item.sample;
         let pair = (item.predicted, target);
@@ -291,7 +303,10 @@ impl Job {
         let answer = subject.attack(target, &budget)?;
         let mut record =
             Record::new(sample, pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
-        if let (Some(files), Some(witness)) = (files, answer.judged.witness()) {
+        if let Some(proofs) = &files.proofs {
+            proofs.save(sample, pair, &self.attack, &answer)?;
+        }
+        if let (Some(files), Some(witness)) = (&files.witnesses, answer.judged.witness()) {
             let saved =
                 files.save(sample.index, pair, &sample.pixels, witness, answer.picture.as_ref())?;
             record.npy = Some(saved.npy);
@@ -299,6 +314,12 @@ impl Job {
         }
         Ok(record)
     }
+}
+
+/// What is stored beside the records.
+struct Files {
+    witnesses: Option<WitnessFiles>,
+    proofs: Option<ProofFiles>,
 }
 
 /// Where records go, one at a time.
@@ -349,6 +370,7 @@ pub fn run() -> Result<ExitCode> {
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
         Some(Command::Radius(args)) => return radius::run(args),
+        Some(Command::CheckProof(args)) => return check_proof::run(&args),
         Some(Command::Maximize(args)) => return maximize::run(args),
         Some(Command::Bench(bench)) => {
             bench::run(bench)?;

@@ -9,6 +9,6 @@ mod vertices;
 
 pub use interior::interior_point;
 pub use region::{RegionLp, RegionOptimum, dense_region_value};
-pub use relaxation::{MilpAnswer, Relaxation, Relaxed};
+pub use relaxation::{Footing, MilpAnswer, Relaxation, Relaxed};
 pub use solve::{RegionError, Work};
 pub use vertices::Vertices;

@@ -25,6 +25,11 @@ pub(super) struct Prices<'m, 'd> {
 }
 
 impl Prices<'_, '_> {
+    /// Those of the constraints.
+    pub fn of_constraints(&self) -> &[f64] {
+        &self.duals[usize::from(self.moves.budget)..]
+    }
+
     /// What a unit of a move costs.
     pub fn of(&self, m: Move) -> f64 {
         self.moves.set_entries(m).map(|(Row(row), entry)| self.duals[row] * entry).sum()
@@ -99,15 +104,30 @@ impl Moves {
         self.joined.iter().map(|&k| self.all[k])
     }
 
+    /// Their places among all moves, in column order.
+    pub fn joined_places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.joined.iter().copied()
+    }
+
+    /// The sign of a move.
+    pub fn sign(&self, k: usize) -> f64 {
+        self.all[k].sign
+    }
+
     /// The pixels of these moves.
     pub fn pixels(&self, moves: &[usize]) -> Vec<usize> {
         moves.iter().map(|&k| self.all[k].pixel).collect()
     }
 
-    /// The moves that are no columns and are worth more than `least`, best first, at most `most` of them.
-    pub fn best_outside(&self, least: f64, most: usize, worth: impl Fn(Move) -> f64) -> Vec<usize> {
+    /// The moves that are no columns and are worth more than `least` (told their place and themselves), best first, at most `most` of them.
+    pub fn best_outside(
+        &self,
+        least: f64,
+        most: usize,
+        worth: impl Fn(usize, Move) -> f64,
+    ) -> Vec<usize> {
         let outside = (0..self.all.len()).filter(|&k| !self.has_joined[k]);
-        let mut wanted: Vec<(f64, usize)> = outside.map(|k| (worth(self.all[k]), k)).collect();
+        let mut wanted: Vec<(f64, usize)> = outside.map(|k| (worth(k, self.all[k]), k)).collect();
         wanted.retain(|(worth, _)| *worth > least);
         let better = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if wanted.len() > most {

@@ -169,13 +169,13 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         } else {
             (f64::NEG_INFINITY, usize::MAX)
         };
-        let promising = self.moves.best_outside(least, most, |m| m.sign * gradient[m.pixel]);
+        let promising = self.moves.best_outside(least, most, |_, m| m.sign * gradient[m.pixel]);
         for k in promising {
             self.add_column(k, gradient, &[]);
         }
         let made = self
             .moves
-            .best_outside(0.0, usize::MAX, |m| m.sign * (start[m.pixel] - centre[m.pixel]));
+            .best_outside(0.0, usize::MAX, |_, m| m.sign * (start[m.pixel] - centre[m.pixel]));
         for k in made {
             self.add_column(k, gradient, &[]);
         }
@@ -263,7 +263,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
             self.multipliers(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
         let slopes = self.query.network.gradient_with(&self.query.objective, &weights, pattern);
         let (prices, _) = self.moves.split_duals(&solution.duals);
-        let gain = |m: Move| m.sign * slopes[m.pixel] - prices.of(m);
+        let gain = |_, m: Move| m.sign * slopes[m.pixel] - prices.of(m);
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }
 }

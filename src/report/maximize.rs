@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::input::Domain;
 use crate::maximize::Maximum;
-use crate::verify::OPTIMAL_GAP;
 
 /// The version of the record format.
 pub const MAXIMIZE_SCHEMA: &str = "rw-adv/maximize/1";
@@ -31,6 +30,10 @@ pub struct MaximizeSettings {
     pub way_out: &'static str,
     /// Starts in a row without gain that end the search.
     pub patience: usize,
+    /// Parts bounded at most, if the domain is divided.
+    pub branch: Option<usize>,
+    /// Below this gap a value counts as optimal.
+    pub gap: f64,
     /// Seconds, if limited.
     pub time_limit: Option<f64>,
     /// The seed.
@@ -55,9 +58,9 @@ pub struct MaximizeRecord {
     pub upper_bound: Option<f64>,
     /// `upper_bound − value`.
     pub gap: Option<f64>,
-    /// How the bound was proven: `envelope`.
+    /// How the bound was proven: `envelope`, or `branch` if the domain was divided.
     pub bound_method: Option<&'static str>,
-    /// Whether the gap is closed: no point has a larger value (by 1e-6).
+    /// Whether the gap is closed: no point has a larger value (by 1e-6, or `--gap`).
     pub optimal: bool,
     /// What branch and bound claims no point can exceed: not a proof. With `--method milp` only.
     pub claimed_bound: Option<f64>,
@@ -77,6 +80,15 @@ pub struct MaximizeRecord {
     pub lps: usize,
     /// Simplex iterations in all of them.
     pub iterations: usize,
+    /// Parts of the domain bounded, with `--branch`.
+    pub nodes: usize,
+    /// Divisions that led to one of them, at most.
+    pub depth: usize,
+    /// Parts that were still to be divided.
+    pub open_nodes: usize,
+    /// Seconds and the bound that was reached then, with `--branch`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bound_trace: Vec<(f64, f64)>,
     /// Time spent.
     pub seconds: f64,
     /// Time until the best point was found.
@@ -108,13 +120,13 @@ impl MaximizeRecord {
         Self {
             schema: MAXIMIZE_SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
-            settings,
             value: maximum.value,
             value_f32: maximum.value_f32,
             upper_bound: bounded.then_some(maximum.upper_bound),
             gap: bounded.then_some(maximum.gap()),
             bound_method: bounded.then_some(maximum.bound_method.name()),
-            optimal: maximum.gap() < OPTIMAL_GAP,
+            optimal: maximum.gap() <= settings.gap,
+            settings,
             claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
             constraint_count: domain.constraints.len(),
             violation: maximum.violation,
@@ -124,6 +136,10 @@ impl MaximizeRecord {
             regions: found.work.regions,
             lps: found.work.lps,
             iterations: found.work.iterations,
+            nodes: maximum.tree.nodes,
+            depth: maximum.tree.depth,
+            open_nodes: maximum.tree.open,
+            bound_trace: maximum.tree.seconds_and_bounds(),
             seconds,
             seconds_to_best: found.time_to_best.as_secs_f64(),
             stop: maximum.stop.name(),
@@ -142,7 +158,7 @@ mod tests {
     use crate::encode::Work;
     use crate::query::Candidate;
     use crate::search::{Found, SearchStop};
-    use crate::verify::Stop;
+    use crate::verify::{Stop, Tree};
 
     #[test]
     fn what_is_not_finite_is_no_bound() {
@@ -156,6 +172,8 @@ mod tests {
             method: "milp",
             way_out: "flip",
             patience: 1,
+            branch: None,
+            gap: 1e-6,
             time_limit: Some(1.0),
             seed: 0,
         };
@@ -178,6 +196,7 @@ mod tests {
             bound_method: BoundMethod::Envelope,
             claimed_bound: Some(f64::INFINITY),
             found,
+            tree: Tree::default(),
             stop: Stop::of(SearchStop::Time, Stop::Optimal),
         };
         let record = MaximizeRecord::new(settings, &Domain::new_box(1, 0.0, 1.0), &maximum, 1.0);

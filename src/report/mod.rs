@@ -7,6 +7,7 @@ mod maximize;
 mod npy;
 mod png;
 mod progress;
+mod proof;
 mod radius;
 mod record;
 mod results;
@@ -15,6 +16,7 @@ mod witness;
 
 pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
 pub use progress::{Progress, with_bar_aside};
+pub use proof::ProofFiles;
 pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
 pub use record::{CommonSettings, Record, SCHEMA, Settings, Summary};
 pub use results::{Contents, ReportError, ResultDirectory};

@@ -68,6 +68,9 @@ pub struct Record {
     pub depth: usize,
     /// Parts that were still to be divided.
     pub open_nodes: usize,
+    /// Seconds and the bound that was reached then, with `--branch`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bound_trace: Vec<(f64, f64)>,
     /// Time spent on this record.
     pub seconds: f64,
     /// Time from the start of the search until the best point was found.
@@ -121,6 +124,7 @@ impl Record {
             nodes: answer.tree.nodes,
             depth: answer.tree.depth,
             open_nodes: answer.tree.open,
+            bound_trace: answer.tree.seconds_and_bounds(),
             seconds,
             seconds_to_best: found.time_to_best.as_secs_f64(),
             stop: answer.stop.name(),

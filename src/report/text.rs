@@ -212,6 +212,13 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
             record.constraint_count, record.violation
         )?;
     }
+    if record.nodes > 0 {
+        writeln!(
+            out,
+            "branching  {} parts bounded, {} left open, {} divisions deep",
+            record.nodes, record.open_nodes, record.depth
+        )?;
+    }
     writeln!(
         out,
         "search     {}: {} starts, {} regions, {} LPs in {:.2} s, best after {:.2} s; ended by {}",

@@ -28,7 +28,7 @@ use crate::walk::WayOut;
 use incumbent::Incumbent;
 
 use ascent::frank_wolfe;
-pub use branch::{BranchOptions, BranchStop, Branched, Until, branch_and_bound};
+pub use branch::{BranchOptions, BranchStop, Branched, FEW, Proven, Until, branch_and_bound};
 use signs::{REACH, sign_ascent};
 
 /// Which algorithm.
@@ -139,6 +139,15 @@ pub struct Found {
     pub time_to_best: Duration,
     /// Why the search ended.
     pub stop: SearchStop,
+}
+
+impl Found {
+    /// Takes a point that was found elsewhere, if it is better.
+    pub(crate) fn improve(&mut self, other: &Candidate, budget: &Budget) {
+        if other.margin > self.best.margin {
+            (self.best, self.time_to_best) = (other.clone(), budget.elapsed());
+        }
+    }
 }
 
 /// The first climb alone, from the set's centre: a few milliseconds, and often the optimum.

@@ -109,7 +109,7 @@ impl Relaxation<'_, '_> {
 
     /// Adds all that is left to add on demand, and the binaries.
     fn complete(&mut self) {
-        let outside = self.moves.best_outside(f64::NEG_INFINITY, usize::MAX, |_| 0.0);
+        let outside = self.moves.best_outside(f64::NEG_INFINITY, usize::MAX, |_, _| 0.0);
         self.add_columns(&outside);
         let missing = self.neurons.iter().filter(|neuron| neuron.lower.is_none());
         let missing: Vec<(NeuronId, Side)> = missing.map(|n| (n.id, Side::Lower)).collect();

@@ -17,7 +17,7 @@ use faer::Mat;
 use self::objective::Costs;
 use super::moves::Moves;
 use super::solve::{RegionError, Work, solve};
-use crate::bounds::{Interval, NeuronBounds, Stability};
+use crate::bounds::{Interval, LinearBounds, Multipliers, NeuronBounds, Sign, Stability, Weights};
 use crate::budget::Budget;
 use crate::input::Move;
 use crate::lp::{Basis, Col, LpModel, LpSolution, NewRows, Place, Row, Simplex};
@@ -35,6 +35,9 @@ const MOVES_TOWARDS: usize = 30;
 /// Rows added in one round; a relaxation needs hundreds in all.
 const ADDED_ROWS: usize = 150;
 const MOST_ROUNDS: usize = 500;
+/// What a demanded sign may cost at most, per unit that is missing, in units of the objective's largest weight. With it every part has
+/// an optimum and duals, also an empty one.
+const PENALTY: f64 = 1e3;
 
 /// A solution of the relaxation.
 #[derive(Clone, Debug)]
@@ -45,6 +48,21 @@ pub struct Relaxed {
     pub claimed_bound: f64,
     /// `z̄` of every unstable neuron: 0 is off, 1 is on, in the order of [`Relaxation::neurons`].
     pub z: Vec<f64>,
+    /// How far the output of each of them is above what its ReLU gives, in the same order.
+    pub excess: Vec<f64>,
+    /// Where the LP ended, for an LP of a part to begin from.
+    pub footing: Footing,
+    /// The duals as multipliers, for [`LinearBounds::weigh`].
+    pub multipliers: Multipliers,
+}
+
+/// Where an LP ended, told in neurons and moves.
+#[derive(Clone, Debug, Default)]
+pub struct Footing {
+    moves: Vec<(usize, Place)>,
+    neurons: Vec<(NeuronId, Place)>,
+    rows: Vec<(NeuronId, Side, Place)>,
+    of_set: Vec<Place>,
 }
 
 /// The rows of an unstable neuron, once they exist.
@@ -58,6 +76,8 @@ enum Side {
     BigM,
     /// `g ≥ 0` or `g ≤ 0`, for a pinned neuron.
     Sign,
+    /// `h` at most its envelope, which is a function of the moves.
+    Envelope,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +86,7 @@ struct Neuron {
     interval: Interval,
     lower: Option<Row>,
     chord: Option<Row>,
+    envelope: Option<Row>,
     fixed: Option<bool>,
     /// A neuron of the last layer that the objective wants large sits on its chord in any optimum: it needs no
     /// column of its own, what it is made of is paid instead.
@@ -84,20 +105,36 @@ impl Neuron {
     }
 }
 
+/// What the LP is made for.
+#[derive(Default)]
+struct Kind<'q, 'k, 'n> {
+    /// Whether neurons may be [substituted](Neuron::substituted).
+    substitute: bool,
+    envelopes: Option<&'q LinearBounds<'n>>,
+    signs: &'k [Sign],
+    footing: Option<&'k Footing>,
+}
+
 /// One live LP for the relaxation and all its restrictions.
 pub struct Relaxation<'q, 'n> {
     query: &'q Query<'n>,
     bounds: &'q NeuronBounds,
+    envelopes: Option<&'q LinearBounds<'n>>,
     lp: LpModel,
     /// On where a neuron is stably on: through these `g` reaches down.
     stable: ActivationPattern,
     neurons: Vec<Neuron>,
     /// Place in `neurons`, by layer and index.
     place: Vec<Vec<Option<usize>>>,
-    /// The neurons' columns come first, in their order; then the moves that joined.
+    /// The neurons' columns come first, in their order; then what is missing of signs that are not demanded at any price; then the moves
+    /// that joined.
     moves: Moves,
+    /// How many columns those in the middle are: all pinned neurons, or none.
+    elastic: usize,
+    /// Whether it began where another LP ended.
+    warm: bool,
     /// What each row behind the set's own belongs to, and the factor of `g` in it.
-    rows: Vec<(NeuronId, f64)>,
+    rows: Vec<(NeuronId, Side, f64)>,
     /// Neurons held in the state that `stable` gives them although they could change it, and whether the row that
     /// demands it is there.
     pinned: BTreeMap<NeuronId, bool>,
@@ -112,12 +149,24 @@ pub struct Relaxation<'q, 'n> {
 impl<'q, 'n> Relaxation<'q, 'n> {
     /// The relaxation, with the rows that the objective pushes against.
     pub fn new(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        Self::build(query, bounds, true, |_| None)
+        Self::build(query, bounds, Kind { substitute: true, ..Kind::default() }, |_| None)
+    }
+
+    /// The relaxation, with envelopes too, over the part of the set in which neurons have these signs, as far as a [`PENALTY`] keeps them; `bounds`
+    /// are those of the part. The first basis is that of `footing`, where an LP of the same set ended.
+    pub fn of_part(
+        query: &'q Query<'n>,
+        bounds: &'q LinearBounds<'n>,
+        signs: &[Sign],
+        footing: Option<&Footing>,
+    ) -> Self {
+        let kind = Kind { substitute: false, envelopes: Some(bounds), signs, footing };
+        Self::build(query, bounds.neurons(), kind, |_| None)
     }
 
     /// The same with a column for every unstable neuron, ready for [`Relaxation::solve_milp`].
     pub fn for_milp(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        Self::build(query, bounds, false, |_| None)
+        Self::build(query, bounds, Kind::default(), |_| None)
     }
 
     /// As [`Relaxation::for_milp`], with every neuron but the `free` ones held in its state of `pattern`.
@@ -128,15 +177,16 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         free: &HashSet<NeuronId>,
     ) -> Self {
         let pin = |id: NeuronId| (!free.contains(&id)).then(|| pattern.get(id.layer, id.index));
-        Self::build(query, bounds, false, pin)
+        Self::build(query, bounds, Kind::default(), pin)
     }
 
     fn build(
         query: &'q Query<'n>,
         bounds: &'q NeuronBounds,
-        substitute: bool,
+        kind: Kind<'q, '_, 'n>,
         pin: impl Fn(NeuronId) -> Option<bool>,
     ) -> Self {
+        let Kind { substitute, envelopes, signs, footing } = kind;
         let network = query.network;
         let output = network.output();
         let mut weights = vec![0.0; output.inputs()];
@@ -168,6 +218,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                         interval,
                         lower: None,
                         chord: None,
+                        envelope: None,
                         fixed: None,
                         substituted,
                     });
@@ -175,8 +226,12 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             }
             place.push(of_layer);
         }
+        pinned.extend(signs.iter().map(|sign| (sign.neuron, false)));
         let mut relaxation = Self {
             query,
+            envelopes,
+            warm: footing.is_some(),
+            elastic: if signs.is_empty() { 0 } else { pinned.len() },
             bounds,
             lp: LpModel::new(),
             stable,
@@ -192,7 +247,11 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         };
         network.forward_held(query.set.centre(), &relaxation.stable, &mut relaxation.at_centre);
         relaxation.costs = relaxation.price_objective(None);
-        relaxation.begin();
+        relaxation.begin_columns();
+        match footing {
+            Some(footing) => relaxation.begin_on(footing),
+            None => relaxation.begin_cold(),
+        }
         relaxation
     }
 
@@ -228,7 +287,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             self.lp.set_row_bounds(row, lower, upper);
             self.costs = self.price_objective(None);
             let moves = self.moves.joined().map(|m| m.sign * self.costs.pixels[m.pixel]);
-            let all: Vec<f64> = self.costs.neurons.iter().copied().chain(moves).collect();
+            let missing = std::iter::repeat_n(self.penalty(), self.elastic);
+            let neurons = self.costs.neurons.iter().copied();
+            let all: Vec<f64> = neurons.chain(missing).chain(moves).collect();
             self.lp.set_costs(&all);
             return;
         }
@@ -241,16 +302,58 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     /// Adds the moves that push a neuron's `g` furthest up or down: without them a fixing may look infeasible.
     fn add_moves_towards(&mut self, place: usize, direction: f64) {
         let slopes = self.pixel_slopes(&[], &[(self.neurons[place].id, direction)]);
-        let wanted = self.moves.best_outside(0.0, MOVES_TOWARDS, |m| m.sign * slopes[m.pixel]);
+        let wanted = self.moves.best_outside(0.0, MOVES_TOWARDS, |_, m| m.sign * slopes[m.pixel]);
         self.add_columns(&wanted);
     }
 
-    fn begin(&mut self) {
+    fn begin_columns(&mut self) {
         self.moves.begin(&mut self.lp);
         for (neuron, cost) in self.neurons.iter().zip(&self.costs.neurons) {
             let upper = if neuron.substituted { 0.0 } else { neuron.interval.upper };
             self.lp.add_col(*cost, 0.0, upper, &[]);
         }
+        for _ in 0..self.elastic {
+            self.lp.add_col(self.penalty(), 0.0, f64::INFINITY, &[]);
+        }
+    }
+
+    /// Begins with the moves and rows with which another LP ended, and its basis.
+    fn begin_on(&mut self, footing: &Footing) {
+        let moves: Vec<usize> = footing.moves.iter().map(|&(k, _)| k).collect();
+        self.add_columns(&moves);
+        let is_there = |&&(id, side, _): &&(NeuronId, Side, Place)| match side {
+            Side::Sign => self.pinned.contains_key(&id),
+            _ => self.place[id.layer][id.index].is_some_and(|at| !self.neurons[at].substituted),
+        };
+        let kept: Vec<(NeuronId, Side, Place)> =
+            footing.rows.iter().filter(is_there).copied().collect();
+        let signed =
+            |id: &NeuronId| kept.iter().any(|(at, side, _)| at == id && *side == Side::Sign);
+        let new: Vec<NeuronId> = self.pinned.keys().filter(|id| !signed(id)).copied().collect();
+        let new = new.into_iter().map(|id| (id, Side::Sign, Place::Basic));
+        let mut all: Vec<(NeuronId, Side, Place)> = kept.into_iter().chain(new).collect();
+        // As `add_rows` orders them.
+        all.sort_by_key(|(id, ..)| id.layer);
+        let rows: Vec<(NeuronId, Side)> = all.iter().map(|&(id, side, _)| (id, side)).collect();
+        self.add_rows(&rows);
+        let mut cols = vec![Place::Lower; self.lp.cols()];
+        for &(id, place) in &footing.neurons {
+            if let Some(at) = self.place[id.layer][id.index] {
+                cols[at] = place;
+            }
+        }
+        for (col, &(_, place)) in cols[self.first_move()..].iter_mut().zip(&footing.moves) {
+            *col = place;
+        }
+        let rows = footing.of_set.iter().copied().chain(all.iter().map(|&(_, _, place)| place));
+        let basis = Basis { cols, rows: rows.collect() };
+        if let Err(error) = self.lp.set_basis(&basis) {
+            log::debug!("relaxation: starting cold: {error}");
+        }
+    }
+
+    /// Begins with what the objective wants.
+    fn begin_cold(&mut self) {
         // The rows that the objective itself pushes against, from the start.
         let mut trace = self.at_centre.clone();
         self.query.network.forward(self.query.set.centre(), &mut trace);
@@ -262,8 +365,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         });
         let pushed: Vec<(NeuronId, Side)> = pushed.collect();
         let gradient = self.query.network.gradient(&self.query.objective, &self.optimistic());
-        let first =
-            self.moves.best_outside(f64::NEG_INFINITY, FIRST_MOVES, |m| m.sign * gradient[m.pixel]);
+        let first = self
+            .moves
+            .best_outside(f64::NEG_INFINITY, FIRST_MOVES, |_, m| m.sign * gradient[m.pixel]);
         self.add_columns(&first);
         self.add_rows(&pushed);
         self.crash(&pushed, &trace);
@@ -305,12 +409,18 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     fn add_columns(&mut self, wanted: &[usize]) {
         let network = self.query.network;
         let pixels = self.moves.pixels(wanted);
-        let of_rows: Vec<NeuronId> = self.rows.iter().map(|&(id, _)| id).collect();
+        let of_rows: Vec<NeuronId> = self.rows.iter().map(|&(id, ..)| id).collect();
         let slopes = network.slopes(&of_rows, &pixels, &self.stable);
         for (j, &k) in wanted.iter().enumerate() {
             let rows = self.rows.iter().enumerate();
-            let of_pixel = rows.map(|(r, &(_, factor))| factor * slopes[(j, r)]);
-            self.moves.join(&mut self.lp, k, &self.costs.pixels, of_pixel);
+            let sign = self.moves.sign(k);
+            let of_pixel = rows.map(|(r, &(id, side, factor))| match side {
+                // Told in moves already: the sign cancels.
+                Side::Envelope => -sign * self.envelope_slope(id, k),
+                _ => factor * slopes[(j, r)],
+            });
+            let of_pixel: Vec<f64> = of_pixel.collect();
+            self.moves.join(&mut self.lp, k, &self.costs.pixels, of_pixel.into_iter());
             self.work.columns += 1;
         }
     }
@@ -344,10 +454,14 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             // `g` without the unstable neurons' columns and the moves.
             let constant = self.at_centre.pre_activations(layer)[ids[k].index];
             let slope = upper / (upper - lower);
-            let factor = if side == Side::Chord { -slope } else { -1.0 };
+            let factor = match side {
+                Side::Chord => -slope,
+                Side::Envelope => 0.0,
+                _ => -1.0,
+            };
             let mut entries: Vec<(Col, f64)> =
                 place.iter().map(|&place| (Col(place), 1.0)).collect();
-            if let Some(spread) = &spread {
+            if let Some(spread) = spread.as_ref().filter(|_| factor != 0.0) {
                 for (below, coefficients) in spread.iter().enumerate() {
                     let column = coefficients.col_as_slice(k);
                     let unstable = self.place[below]
@@ -359,23 +473,37 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                     );
                 }
             }
-            let first_move = self.neurons.len();
-            for (c, m) in self.moves.joined().enumerate() {
-                entries.push((Col(first_move + c), factor * m.sign * slopes[(c, k)]));
+            let first_move = self.first_move();
+            for (c, (at, m)) in self.moves.joined_places().zip(self.moves.joined()).enumerate() {
+                let entry = match side {
+                    Side::Envelope => -self.envelope_slope(id, at),
+                    _ => factor * m.sign * slopes[(c, k)],
+                };
+                entries.push((Col(first_move + c), entry));
+            }
+            if side == Side::Sign && self.elastic > 0 {
+                let missing = self.pinned.keys().position(|pinned| *pinned == id);
+                let sign = if self.stable.get(layer, id.index) { -1.0 } else { 1.0 };
+                entries.extend(missing.map(|k| (Col(self.neurons.len() + k), sign)));
             }
             let (low, high) = match side {
                 Side::Lower => (constant, f64::INFINITY),
                 Side::Chord => (f64::NEG_INFINITY, slope * (constant - lower)),
                 Side::BigM => (f64::NEG_INFINITY, constant - lower),
+                Side::Envelope => {
+                    let envelope = self.envelopes.and_then(|bounds| bounds.envelope(id));
+                    (f64::NEG_INFINITY, envelope.map_or(f64::INFINITY, |(constant, _)| constant))
+                }
                 Side::Sign if self.stable.get(layer, id.index) => (f64::NEG_INFINITY, constant),
                 Side::Sign => (constant, f64::INFINITY),
             };
             let row = Row(self.lp.rows() + k);
             rows.push(low, high, entries);
-            self.rows.push((id, factor));
+            self.rows.push((id, side, factor));
             match (side, place) {
                 (Side::Lower, Some(place)) => self.neurons[place].lower = Some(row),
                 (Side::Chord, Some(place)) => self.neurons[place].chord = Some(row),
+                (Side::Envelope, Some(place)) => self.neurons[place].envelope = Some(row),
                 (Side::Sign, _) => _ = self.pinned.insert(id, true),
                 _ => {}
             }
@@ -389,8 +517,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     /// # Errors
     /// When the time is up or the solver fails.
     pub fn solve(&mut self, budget: &Budget) -> Result<Option<Relaxed>, RegionError> {
-        // The crash basis suits the primal simplex; edits of bounds and costs afterwards, whatever HiGHS thinks.
-        let mut simplex = if self.work.lps == 0 { Simplex::Primal } else { Simplex::Choose };
+        // The crash basis suits the primal simplex; edits of bounds and costs afterwards, and the basis of another LP, whatever HiGHS thinks.
+        let mut simplex =
+            if self.work.lps == 0 && !self.warm { Simplex::Primal } else { Simplex::Choose };
         for _ in 0..MOST_ROUNDS {
             let solution = match solve(&mut self.lp, simplex, budget, &mut self.work) {
                 // With moves left out this may still be wrong; it costs a start, nothing else depends on it.
@@ -402,14 +531,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let missing = self.violated(&g, &solution);
             let wanted = self.priced(&solution);
             if missing.is_empty() && wanted.is_empty() {
-                let z = self
-                    .neurons
-                    .iter()
-                    .zip(&solution.cols)
-                    .map(|(n, h)| z_value(n, g[n.id.layer][n.id.index], *h));
-                let z = z.collect();
-                let claimed_bound = self.costs.constant + solution.objective;
-                return Ok(Some(Relaxed { point, claimed_bound, z }));
+                return Ok(Some(self.answer(&solution, point, &g)));
             }
             simplex = if missing.is_empty() { Simplex::Primal } else { Simplex::Dual };
             self.add_columns(&wanted);
@@ -419,7 +541,83 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     fn point(&self, solution: &LpSolution) -> Vec<f64> {
-        self.moves.point(&self.query.set, &solution.cols[self.neurons.len()..])
+        self.moves.point(&self.query.set, &solution.cols[self.first_move()..])
+    }
+
+    /// The cost of what is missing of a sign.
+    fn penalty(&self) -> f64 {
+        -PENALTY * self.weights.iter().fold(0.0_f64, |most, weight| most.max(weight.abs()))
+    }
+
+    /// The column of the first move that joined.
+    fn first_move(&self) -> usize {
+        self.neurons.len() + self.elastic
+    }
+
+    fn answer(&self, solution: &LpSolution, point: Vec<f64>, g: &[Vec<f64>]) -> Relaxed {
+        let values = || {
+            let g = |neuron: &Neuron| g[neuron.id.layer][neuron.id.index];
+            self.neurons.iter().zip(&solution.cols).map(move |(n, &h)| (n, g(n), h))
+        };
+        let excess = |(neuron, g, h): (&Neuron, f64, f64)| {
+            let (slope, intercept) = neuron.line();
+            (if neuron.substituted { slope * g + intercept } else { h }) - g.max(0.0)
+        };
+        Relaxed {
+            point,
+            claimed_bound: self.costs.constant + solution.objective,
+            z: values().map(|(neuron, g, h)| z_value(neuron, g, h)).collect(),
+            excess: values().map(excess).collect(),
+            footing: self.footing(solution),
+            multipliers: self.multipliers(solution),
+        }
+    }
+
+    fn footing(&self, solution: &LpSolution) -> Footing {
+        let Some(Basis { cols, rows }) = self.lp.basis() else { return Footing::default() };
+        let first = self.first_move();
+        let (of_set, of_rows) = rows.split_at(rows.len() - self.rows.len());
+        let places =
+            self.moves.joined_places().zip(&cols[first..]).zip(&solution.reduced_costs[first..]);
+        let mut moves: Vec<(usize, Place, f64)> =
+            places.map(|((k, &place), &cost)| (k, place, cost)).collect();
+        // Of the moves that are not made, those that nearly were.
+        moves.sort_by(|a, b| {
+            let idle = |place| place == Place::Lower;
+            idle(a.1).cmp(&idle(b.1)).then(b.2.total_cmp(&a.2)).then(a.0.cmp(&b.0))
+        });
+        let made = moves.iter().filter(|(_, place, _)| *place != Place::Lower).count();
+        moves.truncate(made + MOVES_TOWARDS);
+        Footing {
+            moves: moves.into_iter().map(|(k, place, _)| (k, place)).collect(),
+            neurons: self.neurons.iter().zip(&cols).map(|(n, &place)| (n.id, place)).collect(),
+            rows: self
+                .rows
+                .iter()
+                .zip(of_rows)
+                .map(|(&(id, side, _), &at)| (id, side, at))
+                .collect(),
+            of_set: of_set.to_vec(),
+        }
+    }
+
+    /// What the duals charge for constraints, and for each neuron, on top of what a stable one passes on anyway.
+    fn multipliers(&self, solution: &LpSolution) -> Multipliers {
+        let zeros = |layer: usize| vec![Weights::default(); self.bounds.layer(layer).len()];
+        let mut weights: Vec<Vec<Weights>> = (0..self.bounds.hidden()).map(zeros).collect();
+        let (prices, duals) = self.moves.split_duals(&solution.duals);
+        for (&(id, side, factor), dual) in self.rows.iter().zip(duals) {
+            let of_neuron = &mut weights[id.layer][id.index];
+            match side {
+                Side::Envelope => of_neuron.envelope = dual.max(0.0),
+                _ => of_neuron.multiplier -= dual * factor,
+            }
+        }
+        for neuron in self.neurons.iter().filter(|neuron| neuron.substituted) {
+            let NeuronId { layer, index } = neuron.id;
+            weights[layer][index].multiplier += self.weights[index] * neuron.line().0;
+        }
+        Multipliers { neurons: weights, prices: prices.of_constraints().to_vec() }
     }
 
     /// `g` of every neuron, layer by layer, given the LP's `h` below it.
@@ -458,9 +656,24 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             if neuron.chord.is_none() && h - chord > tolerance::VIOLATION {
                 wrong.push((h - chord, id, Side::Chord));
             }
+            if let (Some(bounds), None) = (self.envelopes, neuron.envelope)
+                && let Some((constant, slopes)) = bounds.envelope(id)
+            {
+                let amounts = self.moves.joined_places().zip(&solution.cols[self.first_move()..]);
+                let moved: f64 = amounts.map(|(k, amount)| slopes(k) * amount).sum();
+                let excess = h - constant - moved;
+                if excess > tolerance::VIOLATION {
+                    wrong.push((excess, id, Side::Envelope));
+                }
+            }
         }
         wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         wrong.into_iter().take(ADDED_ROWS).map(|(_, id, side)| (id, side)).collect()
+    }
+
+    /// The slope of a neuron's envelope in a move.
+    fn envelope_slope(&self, id: NeuronId, k: usize) -> f64 {
+        self.envelopes.and_then(|bounds| bounds.envelope(id)).map_or(0.0, |(_, slopes)| slopes(k))
     }
 
     /// The pinned neurons with the wrong sign whose row is not there yet.
@@ -480,11 +693,22 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let (prices, duals) = self.moves.split_duals(&solution.duals);
         let used = self.rows.iter().zip(duals).filter(|(_, dual)| dual.abs() > tolerance::DUAL);
         let weights: Vec<(NeuronId, f64)> =
-            used.map(|(&(id, factor), dual)| (id, -dual * factor)).collect();
+            used.map(|(&(id, _, factor), dual)| (id, -dual * factor)).collect();
         let of_rows = self.pixel_slopes(&[], &weights);
         let slopes: Vec<f64> =
             self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();
-        let gain = |m: Move| m.sign * slopes[m.pixel] - prices.of(m);
+        let of_envelopes =
+            self.rows.iter().zip(duals).filter(|((_, side, _), dual)| {
+                *side == Side::Envelope && dual.abs() > tolerance::DUAL
+            });
+        let of_envelopes: Vec<_> = of_envelopes
+            .filter_map(|(&(id, ..), dual)| Some((self.envelopes?.envelope(id)?.1, *dual)))
+            .collect();
+        let gain = |k: usize, m: Move| {
+            let of_envelopes: f64 =
+                of_envelopes.iter().map(|(slopes, dual)| dual * slopes(k)).sum();
+            m.sign * slopes[m.pixel] + of_envelopes - prices.of(m)
+        };
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)
     }
 }

@@ -5,7 +5,13 @@
 //! pixel's cap is `t`. Both are sets as any other, so bounds, ascents and walks work on them unchanged. The largest bound of all
 //! parts that cover the set is a bound of the set, at every moment.
 //!
+//! A part in which few neurons are left unstable is divided by their signs instead ([`neurons`]), until its bound is exact.
+//!
 //! Trap: a part whose centre were rounded would leave a sliver uncovered. Pixels are divided only where the sum is exact.
+
+mod neurons;
+mod path;
+mod pixels;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,25 +21,24 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use super::ascend_from;
-use crate::bounds::{Above, Arithmetic, CertifiedBound, Effort, LinearBounds, Portion, Spending};
+use crate::bounds::{CertifiedBound, LinearBounds};
 use crate::budget::Budget;
-use crate::input::{InputSet, Move};
-use crate::network::Trace;
+use crate::proof::{Claim, Leaf};
 use crate::query::{Candidate, Query};
+use neurons::{Bounded, Patch};
+use path::Path;
+pub use path::Proven;
 
 /// Parts taken up at once. Always the same, so that the tree does not depend on the number of threads.
 const BATCH: usize = 4;
 
-/// Divisions within a part before its parts are bounded anew: so long their bounds are made of the part's own.
-const DIVISIONS: usize = 4;
+/// With so many open parts, or so many sets with bounds that their parts share (tens of MB each on large networks), new parts go before
+/// old ones, so that there will be fewer.
+const MOST_OPEN: usize = 50_000;
+const MOST_GROUNDS: usize = 16;
 
-/// Improvements of a bound, from fresh lines and from inherited ones.
-const FRESH_STEPS: usize = 20;
-const STEPS: usize = 16;
-
-/// Shares are multiples of this, which adds to any 8-bit pixel exactly.
-const GRAIN: f64 = 1.0 / (1 << 20) as f64;
+/// What [`BranchOptions::few`] is where nobody knows better.
+pub const FEW: usize = 120;
 
 /// When the tree is done.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +56,10 @@ pub struct BranchOptions {
     pub nodes: usize,
     /// When to stop before.
     pub until: Until,
+    /// Whether to keep the leaves for a proof.
+    pub keep: bool,
+    /// A part with at most so many unstable neurons is divided by their signs: their LPs take milliseconds.
+    pub few: usize,
 }
 
 /// Why a tree was left.
@@ -85,149 +94,268 @@ pub struct Branched {
     pub trace: Vec<(Duration, f64)>,
     /// Why it ended.
     pub stop: BranchStop,
+    /// The parts and why their bounds hold, if that was asked for.
+    pub leaves: Vec<Leaf>,
 }
 
-/// One side of a division.
-#[derive(Clone, Copy, Debug)]
-struct Side {
-    at: Move,
-    amount: f64,
-    at_least: bool,
-}
-
-/// The divisions that lead to a part, the last one first.
-#[derive(Clone, Debug, Default)]
-struct Path(Option<Arc<(Side, Path)>>);
-
-impl Path {
-    fn then(&self, side: Side) -> Self {
-        Self(Some(Arc::new((side, self.clone()))))
-    }
-
-    /// The part itself.
-    fn part(&self, whole: &InputSet) -> InputSet {
-        let Some(step) = &self.0 else { return whole.clone() };
-        let (Side { at, amount, at_least }, before) = (step.0, &step.1);
-        let set = before.part(whole);
-        if at_least {
-            set.at_least(at, amount).expect("only exact divisions are made")
-        } else {
-            set.at_most(at, amount)
-        }
-    }
-
-    fn depth(&self) -> usize {
-        self.0.as_ref().map_or(0, |step| 1 + step.1.depth())
-    }
+/// How a part is divided.
+enum By<'n> {
+    Pixels,
+    Neurons(Arc<Patch<'n>>),
+    /// Not at all.
+    Nothing,
 }
 
 /// A part and its bound.
-#[derive(Clone, Debug)]
-struct Node {
+struct Part<'n> {
     path: Path,
-    bound: CertifiedBound,
+    proven: Proven,
+    by: By<'n>,
+}
+
+/// A part that is to be divided.
+struct Node<'n> {
+    part: Part<'n>,
     /// Order of making: among equal bounds the older part goes first.
     number: usize,
 }
 
-impl PartialEq for Node {
+impl Node<'_> {
+    fn bound(&self) -> CertifiedBound {
+        self.part.proven.bound
+    }
+}
+
+impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Node {}
+impl Eq for Node<'_> {}
 
-impl PartialOrd for Node {
+impl PartialOrd for Node<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Node {
+impl Ord for Node<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_bound = self.bound.value().total_cmp(&other.bound.value());
+        let by_bound = self.bound().value().total_cmp(&other.bound().value());
         by_bound.then(other.number.cmp(&self.number))
     }
 }
 
 /// What a part was divided into.
-struct Expansion {
+struct Expansion<'n> {
     /// Parts that together cover it.
-    parts: Vec<(Path, CertifiedBound)>,
-    /// The bound of those that cannot be divided.
-    stuck: Option<CertifiedBound>,
+    parts: Vec<Part<'n>>,
     /// Parts bounded.
     nodes: usize,
-    point: Candidate,
+    /// The best point seen.
+    point: Option<Candidate>,
 }
 
-/// Divides the query's set until `options` are met. `root` is a bound of all of it, `best` a point; every better one is offered to
-/// `better`, which may end the search.
-pub fn branch_and_bound(
-    query: &Query,
-    arithmetic: Arithmetic,
-    root: CertifiedBound,
+/// What every expansion needs to know.
+struct Task<'t, 'n> {
+    query: &'t Query<'n>,
+    /// Bounds over the whole set.
+    whole: &'t Arc<LinearBounds<'n>>,
+    until: Until,
+    /// The best point's value.
+    best: f64,
+    /// Whether proofs are kept.
+    keep: bool,
+    few: usize,
+    grounds: Arc<()>,
+    budget: &'t Budget<'t>,
+}
+
+impl Task<'_, '_> {
+    fn goal(&self, bound: CertifiedBound) -> bool {
+        self.until.met_from(self.best)(bound)
+    }
+}
+
+/// Divides the query's set until `options` are met. `whole` are bounds over all of it, `root` is what they prove, `best` a point; every better one is
+/// offered to `better`, which may end the search.
+pub fn branch_and_bound<'n>(
+    query: &Query<'n>,
+    whole: &Arc<LinearBounds<'n>>,
+    root: Proven,
     best: Candidate,
     options: &BranchOptions,
     budget: &Budget,
     mut better: impl FnMut(&Candidate) -> ControlFlow<()>,
 ) -> Branched {
-    let until = options.until;
-    let first = Node { path: Path::default(), bound: root, number: 0 };
-    let mut open = BinaryHeap::from([first]);
-    let (mut done, mut stuck): (Option<CertifiedBound>, Option<CertifiedBound>) = (None, None);
-    let (mut best, mut nodes, mut made, mut depth) = (best, 0, 0, 0);
-    let mut enough = false;
-    let mut trace = vec![(budget.elapsed(), root.value())];
+    let BranchOptions { until, keep, few, .. } = *options;
+    let mut trace = vec![(budget.elapsed(), root.bound.value())];
+    let mut tree = Tree::new(root);
+    let (mut best, mut nodes, mut enough) = (best, 0, false);
     let stop = loop {
         let goal = until.met_from(best.margin);
-        if open.peek().is_none_or(|worst| goal(worst.bound)) {
-            break if stuck.is_none_or(&goal) { BranchStop::Proven } else { BranchStop::Nodes };
+        let batch = tree.next(&goal);
+        if batch.is_empty() && tree.stuck.is_none_or(&goal) {
+            break BranchStop::Proven;
         }
-        if enough {
-            break BranchStop::Enough;
+        let stop = match () {
+            () if enough => Some(BranchStop::Enough),
+            () if budget.is_cancelled() => Some(BranchStop::Cancelled),
+            () if budget.is_spent() => Some(BranchStop::Time),
+            () if batch.is_empty() || nodes >= options.nodes => Some(BranchStop::Nodes),
+            () => None,
+        };
+        if let Some(stop) = stop {
+            tree.open.extend(batch);
+            break stop;
         }
-        if budget.is_cancelled() {
-            break BranchStop::Cancelled;
-        }
-        if budget.is_spent() {
-            break BranchStop::Time;
-        }
-        if nodes >= options.nodes {
-            break BranchStop::Nodes;
-        }
-        let batch: Vec<Node> = std::iter::from_fn(|| open.pop()).take(BATCH).collect();
-        let margin = best.margin;
-        let expand = |node: Node| expand(query, arithmetic, node, until, margin, budget);
-        let expansions: Vec<Expansion> = batch.into_par_iter().map(expand).collect();
-        for Expansion { point, .. } in &expansions {
+        let grounds = Arc::clone(&tree.grounds);
+        let task = Task { query, whole, until, best: best.margin, keep, few, grounds, budget };
+        let expansions: Vec<Expansion> =
+            batch.into_par_iter().map(|node| task.expand(node.part)).collect();
+        for point in expansions.iter().filter_map(|expansion| expansion.point.as_ref()) {
             if point.margin > best.margin {
                 best = point.clone();
                 enough |= better(&best).is_break();
             }
         }
         let goal = until.met_from(best.margin);
-        for expansion in expansions {
-            nodes += expansion.nodes;
-            stuck = CertifiedBound::of_cover(stuck.into_iter().chain(expansion.stuck));
-            for (path, bound) in expansion.parts {
-                depth = depth.max(path.depth());
-                made += 1;
-                if goal(bound) {
-                    done = CertifiedBound::of_cover(done.into_iter().chain([bound]));
-                } else {
-                    open.push(Node { path, bound, number: made });
-                }
-            }
+        for Expansion { parts, nodes: bounded, .. } in expansions {
+            nodes += bounded;
+            parts.into_iter().for_each(|part| tree.add(part, &goal));
         }
-        let bound = cover(&open, done, stuck).value();
+        let bound = tree.bound().value();
         if trace.last().is_none_or(|&(_, last)| bound < last) {
             trace.push((budget.elapsed(), bound));
         }
     };
-    let bound = cover(&open, done, stuck);
-    Branched { bound, best, nodes, depth, open: open.len(), trace, stop }
+    let (bound, depth, open) = (tree.bound(), tree.depth, tree.open.len() + tree.dive.len());
+    Branched { bound, best, nodes, depth, open, trace, stop, leaves: tree.into_leaves() }
+}
+
+/// All parts.
+struct Tree<'n> {
+    open: BinaryHeap<Node<'n>>,
+    /// Parts that go before all others, the last one first: when there are too many to be kept.
+    dive: Vec<Node<'n>>,
+    /// The bound of those that need not be divided, and of those that cannot be.
+    done: Option<CertifiedBound>,
+    stuck: Option<CertifiedBound>,
+    /// Why these bounds hold, if that is kept.
+    leaves: Vec<Leaf>,
+    /// Parts made, and how deep they are.
+    made: usize,
+    depth: usize,
+    /// One for each ground that is in use.
+    grounds: Arc<()>,
+}
+
+impl<'n> Tree<'n> {
+    fn new(root: Proven) -> Self {
+        let part = Part { path: Path::default(), proven: root, by: By::Pixels };
+        Self {
+            open: BinaryHeap::from([Node { part, number: 0 }]),
+            dive: Vec::new(),
+            done: None,
+            stuck: None,
+            leaves: Vec::new(),
+            made: 0,
+            depth: 0,
+            grounds: Arc::new(()),
+        }
+    }
+
+    /// The parts to divide next.
+    fn next(&mut self, goal: &impl Fn(CertifiedBound) -> bool) -> Vec<Node<'n>> {
+        let mut batch = Vec::new();
+        while batch.len() < BATCH {
+            let Some(node) = self.dive.pop().or_else(|| self.open.pop()) else { break };
+            // A better point may have been found since.
+            if goal(node.bound()) { self.settle(node.part, true) } else { batch.push(node) }
+        }
+        batch
+    }
+
+    fn add(&mut self, part: Part<'n>, goal: &impl Fn(CertifiedBound) -> bool) {
+        self.depth = self.depth.max(part.path.depth());
+        self.made += 1;
+        if goal(part.proven.bound) {
+            self.settle(part, true);
+        } else if matches!(part.by, By::Nothing) {
+            self.settle(part, false);
+        } else {
+            let node = Node { part, number: self.made };
+            let many =
+                self.open.len() >= MOST_OPEN || Arc::strong_count(&self.grounds) > MOST_GROUNDS;
+            if many { self.dive.push(node) } else { self.open.push(node) }
+        }
+    }
+
+    fn settle(&mut self, part: Part<'n>, done: bool) {
+        let of_kind = if done { &mut self.done } else { &mut self.stuck };
+        *of_kind = CertifiedBound::of_cover(of_kind.iter().copied().chain([part.proven.bound]));
+        self.leaves.extend(part.proven.leaf(&part.path));
+    }
+
+    /// The bound of all parts together.
+    fn bound(&self) -> CertifiedBound {
+        let open = self.open.peek().into_iter().chain(&self.dive).map(Node::bound);
+        let bounds = open.chain(self.done).chain(self.stuck);
+        CertifiedBound::of_cover(bounds).expect("a tree has parts")
+    }
+
+    fn into_leaves(mut self) -> Vec<Leaf> {
+        let open = self.open.iter().chain(&self.dive);
+        self.leaves.extend(open.filter_map(|Node { part, .. }| part.proven.leaf(&part.path)));
+        self.leaves
+    }
+}
+
+impl<'n> Task<'_, 'n> {
+    fn expand(&self, part: Part<'n>) -> Expansion<'n> {
+        match &part.by {
+            By::Neurons(patch) => self.expand_by_neurons(&part, patch),
+            By::Pixels => self.expand_by_pixels(part),
+            By::Nothing => Expansion { parts: vec![part], nodes: 0, point: None },
+        }
+    }
+
+    fn expand_by_neurons(&self, part: &Part<'n>, patch: &Patch<'n>) -> Expansion<'n> {
+        let Part { path, proven, .. } = part;
+        let goal = |bound| self.goal(bound);
+        let Some(halves) = patch.divide(path, proven, &goal, self.budget) else {
+            let (path, proven) = (path.clone(), proven.clone());
+            let part = Part { path, proven, by: By::Nothing };
+            return Expansion { parts: vec![part], nodes: 0, point: None };
+        };
+        let mut expansion = Expansion { parts: Vec::new(), nodes: 2, point: None };
+        for (path, bounded) in halves {
+            expansion.add(path, bounded);
+        }
+        expansion
+    }
+}
+
+impl<'n> Expansion<'n> {
+    /// Adds a part that is divided by neurons.
+    fn add(&mut self, path: Path, Bounded { proven, point, patch }: Bounded<'n>) {
+        let margin = |point: &Option<Candidate>| point.as_ref().map(|point| point.margin);
+        if margin(&point) > margin(&self.point) {
+            self.point = point;
+        }
+        let by = patch.map_or(By::Nothing, By::Neurons);
+        self.parts.push(Part { path, proven, by });
+    }
+}
+
+impl Branched {
+    /// The proof, if leaves were kept.
+    pub fn claim(&mut self) -> Option<Claim> {
+        let (f32, bound) = (self.bound.holds_in_f32(), self.bound.value());
+        let leaves = std::mem::take(&mut self.leaves);
+        (!leaves.is_empty()).then_some(Claim { f32, bound, leaves })
+    }
 }
 
 impl Until {
@@ -246,93 +374,4 @@ impl Until {
             Self::Gap(gap) => best + gap,
         }
     }
-}
-
-/// The bound of all parts together.
-fn cover(
-    open: &BinaryHeap<Node>,
-    done: Option<CertifiedBound>,
-    stuck: Option<CertifiedBound>,
-) -> CertifiedBound {
-    let open = open.peek().map(|node| node.bound);
-    CertifiedBound::of_cover([open, done, stuck].into_iter().flatten()).expect("a tree has parts")
-}
-
-/// A part within an expansion, told in the moves of its bounds.
-struct Leaf {
-    path: Path,
-    portion: Portion,
-    bound: CertifiedBound,
-    spending: Vec<Spending>,
-}
-
-/// Bounds a part anew, and divides it as long as bounds made of its own are good enough to.
-fn expand(
-    query: &Query,
-    arithmetic: Arithmetic,
-    node: Node,
-    until: Until,
-    best: f64,
-    budget: &Budget,
-) -> Expansion {
-    let goal = until.met_from(best);
-    let part = node.path.part(&query.set);
-    let (network, objective) = (query.network, &query.objective);
-    let linear = LinearBounds::divisible(network, &part, Above::Envelopes, arithmetic, budget);
-    let effort = Effort { steps: FRESH_STEPS, enough: until.enough(best) };
-    let proof = linear.prove(objective, &effort, budget);
-    let point = climbed(query, &part, &proof.spending, budget);
-    let bound = proof.bound.or_lower(node.bound);
-    let whole = linear.whole();
-    let mut leaves =
-        vec![Leaf { path: node.path, portion: whole, bound, spending: proof.spending }];
-    let (mut stuck, mut nodes) = (None, 0);
-    for _ in 0..DIVISIONS {
-        let worst = (0..leaves.len())
-            .max_by(|&a, &b| leaves[a].bound.value().total_cmp(&leaves[b].bound.value()));
-        let Some(worst) = worst.filter(|&k| !goal(leaves[k].bound) && !budget.is_spent()) else {
-            break;
-        };
-        let leaf = leaves.swap_remove(worst);
-        let Some((Spending { index, at, .. }, amount)) = division(query, &leaf) else {
-            stuck = CertifiedBound::of_cover(stuck.into_iter().chain([leaf.bound]));
-            continue;
-        };
-        let halves = linear.divide(&leaf.portion, index, amount);
-        for (portion, at_least) in halves.into_iter().zip([true, false]) {
-            let effort = Effort { steps: STEPS, enough: until.enough(best) };
-            let proof = linear.within(&portion).prove(objective, &effort, budget);
-            nodes += 1;
-            // What holds for a part's parent holds for the part.
-            let bound = proof.bound.or_lower(leaf.bound);
-            let path = leaf.path.then(Side { at, amount, at_least });
-            leaves.push(Leaf { path, portion, bound, spending: proof.spending });
-        }
-    }
-    let parts = leaves.into_iter().map(|leaf| (leaf.path, leaf.bound)).collect();
-    Expansion { parts, stuck, nodes, point }
-}
-
-/// Climbs, in the whole set, from where the bound of a part is attained.
-fn climbed(query: &Query, part: &InputSet, spending: &[Spending], budget: &Budget) -> Candidate {
-    let mut point = part.centre().to_vec();
-    for Spending { at, amount, .. } in spending {
-        point[at.pixel] += at.sign * amount;
-    }
-    let mut trace = Trace::new(query.network);
-    let start = query.evaluate(query.set.project(&point), &mut trace);
-    ascend_from(query, start, &mut trace, budget)
-}
-
-/// Where to divide: at half of what the bound spends on the pixel that it gains most by.
-fn division(query: &Query, leaf: &Leaf) -> Option<(Spending, f64)> {
-    let part = leaf.path.part(&query.set);
-    let mut by_worth: Vec<&Spending> = leaf.spending.iter().filter(|s| s.worth > 0.0).collect();
-    by_worth.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.index.cmp(&b.index)));
-    by_worth.into_iter().find_map(|&spending| {
-        let amount = ((spending.amount / 2.0) / GRAIN).round() * GRAIN;
-        let divides = amount > 0.0 && amount < spending.amount;
-        let exact = divides && part.at_least(spending.at, amount).is_some();
-        exact.then_some((spending, amount))
-    })
 }

@@ -1,0 +1,30 @@
+//! Whether and how far to divide the set.
+
+use rw_adv::verify::Branch;
+
+use super::{at_least_one, positive};
+
+#[derive(clap::Args)]
+pub struct BranchArgs {
+    /// Where one bound does not decide, divide the set and bound its parts: up to so many, or as many as it takes
+    ///
+    /// By how the budget is spent (by inputs, in a box), and by the signs of neurons where few are left open. With --goal verdict until there is an
+    /// adversary or every part is robust, with --goal optimum until the bound is within --gap of the margin; or until --time-limit.
+    #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = UNLIMITED, value_parser = nodes, hide_short_help = true)]
+    branch: Option<usize>,
+    /// With --branch: the gap below which a value counts as optimal
+    #[arg(long, value_name = "GAP", default_value_t = 1e-4, value_parser = positive, requires = "branch", hide_short_help = true)]
+    gap: f64,
+}
+
+const UNLIMITED: &str = "unlimited";
+
+fn nodes(text: &str) -> Result<usize, String> {
+    if text == UNLIMITED { Ok(usize::MAX) } else { at_least_one(text) }
+}
+
+impl BranchArgs {
+    pub fn options(&self) -> Option<Branch> {
+        self.branch.map(|nodes| Branch { nodes, gap: self.gap })
+    }
+}

@@ -1,0 +1,134 @@
+//! `rw-adv check-proof`: whether what branch and bound claims follows from what it wrote down.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use rw_adv::bounds::Arithmetic;
+use rw_adv::input::{InputSet, Norm};
+use rw_adv::network::Label;
+use rw_adv::onnx::OnnxModel;
+use rw_adv::proof::{Checked, ProofFile, SCHEMA, check};
+use rw_adv::query::Query;
+
+#[derive(clap::Args)]
+pub struct CheckProofArgs {
+    /// The model that the proofs are about (.onnx or .onnx.gz)
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// Proofs, or directories of them
+    #[arg(required = true, value_name = "PROOF")]
+    proofs: Vec<PathBuf>,
+}
+
+/// Checks every proof; one line each. Exit code 1 if any does not hold.
+pub fn run(args: &CheckProofArgs) -> Result<ExitCode> {
+    let model = OnnxModel::load(&args.model)?;
+    let mut stdout = io::stdout().lock();
+    let (mut held, mut failed) = (0, 0);
+    for file in files(&args.proofs)? {
+        let proof = read(&file)?;
+        match examine(&model, &proof) {
+            Ok(line) => {
+                held += 1;
+                writeln!(stdout, "{}: holds: {line}", file.display())?;
+            }
+            Err(error) => {
+                failed += 1;
+                writeln!(stdout, "{}: DOES NOT HOLD: {error:#}", file.display())?;
+            }
+        }
+        stdout.flush()?;
+    }
+    writeln!(stdout, "{held} proofs hold, {failed} do not")?;
+    Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The files named, and those in the directories named, in order.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let list = fs::read_dir(path).with_context(|| path.display().to_string())?;
+        let mut inside = Vec::new();
+        for entry in list {
+            let file = entry.with_context(|| path.display().to_string())?.path();
+            if file.extension().is_some_and(|end| end == "json") {
+                inside.push(file);
+            }
+        }
+        if inside.is_empty() {
+            bail!("{}: holds no proofs", path.display());
+        }
+        inside.sort();
+        files.append(&mut inside);
+    }
+    Ok(files)
+}
+
+fn read(file: &Path) -> Result<ProofFile> {
+    let text = fs::read(file).with_context(|| file.display().to_string())?;
+    let proof: ProofFile =
+        serde_json::from_slice(&text).with_context(|| format!("{}: no proof", file.display()))?;
+    if proof.schema != SCHEMA {
+        bail!("{}: is a {:?}, not a {SCHEMA:?}", file.display(), proof.schema);
+    }
+    Ok(proof)
+}
+
+/// What a proof shows, or why it shows nothing.
+fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
+    if proof.model_sha256 != model.sha256 {
+        bail!("it is about another model");
+    }
+    let (network, pixels) = (&model.network, &proof.original);
+    if pixels.len() != network.inputs() || !pixels.iter().all(|x| (0.0..=1.0).contains(x)) {
+        bail!("its image is none that the model takes");
+    }
+    let logits = model.replay.logits(pixels)?;
+    let predicted =
+        (0..logits.len()).reduce(|best, i| if logits[i] > logits[best] { i } else { best });
+    if predicted != Some(proof.predicted) {
+        bail!("the model does not give its image the label {}", proof.predicted);
+    }
+    if proof.target >= logits.len() || proof.target == proof.predicted {
+        bail!("{} is no target", proof.target);
+    }
+    let centre: Vec<f64> = pixels.iter().copied().map(f64::from).collect();
+    let delta = proof.delta;
+    let set = match proof.norm() {
+        _ if !(delta > 0.0 && delta.is_finite()) => bail!("{delta} is no budget"),
+        Some(Norm::L1) => InputSet::l1_ball(&centre, delta),
+        Some(Norm::Linf) => InputSet::linf_ball(&centre, delta),
+        None => bail!("{:?} is no norm", proof.norm),
+    };
+    let query = Query::margin(network, set, Label(proof.predicted), Label(proof.target));
+    let mut shown = Vec::new();
+    for claim in &proof.claims {
+        let (arithmetic, name) = if claim.f32 {
+            (Arithmetic::F32(&model.roundings), "f32")
+        } else {
+            (Arithmetic::Exact, "exact arithmetic")
+        };
+        let Checked { bound, leaves } =
+            check(network, &query.set, &query.objective, arithmetic, claim)
+                .with_context(|| format!("in {name}"))?;
+        let robust = if claim.f32 && bound < 0.0 { ", robust" } else { "" };
+        shown.push(format!("{bound:.6} in {name} by {leaves} parts{robust}"));
+    }
+    if shown.is_empty() {
+        bail!("it claims nothing");
+    }
+    Ok(format!(
+        "image {}, {} -> {}: {}",
+        proof.image,
+        proof.predicted,
+        proof.target,
+        shown.join("; ")
+    ))
+}

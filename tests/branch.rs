@@ -1,0 +1,174 @@
+//! Branch and bound as a user runs it: optima, verdicts, and proofs that somebody else checks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+const FIXTURE: &str = "models/mnist_2x16.onnx";
+const LARGE: &str = "models/mnist_2x500.onnx";
+
+fn rw_adv(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RW_ADV_LOG").args(arguments);
+    command
+}
+
+fn records(arguments: &[&str]) -> Vec<Value> {
+    let output = rw_adv(&[arguments, &["--json"]].concat()).assert().success().get_output().clone();
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    records.sort_by_key(|record| (record["image"].as_u64(), record["target"].as_u64()));
+    records
+}
+
+fn number(record: &Value, field: &str) -> f64 {
+    record[field].as_f64().unwrap_or_else(|| panic!("{field} of {record}"))
+}
+
+/// Runs the checker: its exit code, and what it says on both streams.
+fn check(model: &str, proofs: &Path) -> (Option<i32>, String) {
+    let proofs = proofs.to_str().expect("UTF-8");
+    let output = rw_adv(&["check-proof", "--model", model, proofs]).output().expect("it runs");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).expect("text"))
+}
+
+fn directory() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("proofs");
+    (directory, path)
+}
+
+#[test]
+fn every_optimum_of_the_fixture_is_proven_and_the_proofs_hold() {
+    let (_directory, proofs) = directory();
+    let asked = ["--model", FIXTURE, "--images", "12", "--delta", "5", "--branch"];
+    let kept = ["--proof", proofs.to_str().expect("UTF-8")];
+    let found = records(&[&asked[..], &kept[..]].concat());
+    assert_eq!(found.len(), 12);
+    for record in &found {
+        assert_eq!(record["optimal"], true, "{record}");
+        assert!(number(record, "gap") <= 1e-4, "{record}");
+        if number(record, "nodes") > 0.0 {
+            assert_eq!(record["stop"], "optimal", "{record}");
+            let trace = record["bound_trace"].as_array().expect("a trace");
+            let last = trace.last().and_then(|pair| pair[1].as_f64()).expect("a bound");
+            assert!((last - number(record, "upper_bound")).abs() <= 1e-4, "{record}");
+        }
+    }
+    assert!(found.iter().any(|record| number(record, "nodes") > 0.0));
+    let (code, said) = check(FIXTURE, &proofs);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("12 proofs hold, 0 do not"), "{said}");
+    // What is checked is what was recorded.
+    for record in &found {
+        let bound = format!("{:.6}", number(record, "upper_bound"));
+        assert!(said.contains(&bound), "{bound} in {said}");
+    }
+    // Proofs are not written over others.
+    let again = rw_adv(&[&asked[..], &kept[..]].concat()).assert().code(2).get_output().clone();
+    assert_eq!(String::from_utf8_lossy(&again.stderr).lines().count(), 1);
+}
+
+#[test]
+fn a_robust_image_of_the_large_model_is_proven_by_parts_of_its_budget() {
+    let (_directory, proofs) = directory();
+    let asked = ["--model", LARGE, "--images", "7,", "--delta", "3", "--goal", "verdict"];
+    let kept = ["--branch", "--proof", proofs.to_str().expect("UTF-8")];
+    let found = records(&[&asked[..], &kept[..]].concat());
+    assert_eq!(found[0]["verdict"], "robust");
+    assert!(number(&found[0], "nodes") > 0.0, "the root decides: take another image");
+    let (code, said) = check(LARGE, &proofs);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("robust"), "{said}");
+    let file = proofs.join("7_c9_w3.json");
+    let text = fs::read_to_string(&file).expect("a proof");
+    assert!(text.contains("at_least") && text.contains("at_most"), "no pixel is divided");
+
+    // Any leaf taken away, and the rest proves nothing.
+    let proof: Value = serde_json::from_str(&text).expect("JSON");
+    let leaves = proof["claims"][0]["leaves"].as_array().expect("leaves").len();
+    for leaf in 0..leaves {
+        let mut forged = proof.clone();
+        forged["claims"][0]["leaves"].as_array_mut().expect("leaves").remove(leaf);
+        refused(&file, &forged, "do not cover the set");
+    }
+    let mut forged = proof.clone();
+    forged["claims"][0]["bound"] = Value::from(-5.0);
+    refused(&file, &forged, "claims -5 for the whole set");
+    let mut forged = proof.clone();
+    forged["claims"][0]["leaves"][0]["bound"] = Value::from(-5.0);
+    refused(&file, &forged, "claims -5, but its certificate proves");
+    let mut forged = proof.clone();
+    let divided = forged["claims"][0]["leaves"][0]["sides"][0].as_object_mut().expect("a side");
+    let (_, share) = divided.iter_mut().next().expect("one side");
+    share["amount"] = Value::from(share["amount"].as_f64().expect("an amount") / 2.0);
+    refused(&file, &forged, "do not cover the set");
+    let mut forged = proof.clone();
+    forged["original"][0] = Value::from(0.5);
+    refused(&file, &forged, "");
+    let mut forged = proof;
+    forged["delta"] = Value::from(4.0);
+    refused(&file, &forged, "");
+}
+
+/// A proof that does not hold: exit code 1, and why.
+fn refused(file: &Path, forged: &Value, why: &str) {
+    fs::write(file, forged.to_string()).expect("writable");
+    let (code, said) = check(LARGE, file);
+    assert_eq!(code, Some(1), "{why}: {said}");
+    assert!(said.contains("DOES NOT HOLD") && said.contains(why), "{why}: {said}");
+}
+
+#[test]
+fn what_is_no_proof_is_named() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (code, said) = check(FIXTURE, directory.path());
+    assert!(code == Some(2) && said.contains("holds no proofs"), "{said}");
+    let file = directory.path().join("torn.json");
+    for text in ["", "{", "[]", "{\"schema\": \"rw-adv/1\"}"] {
+        fs::write(&file, text).expect("writable");
+        let (code, said) = check(FIXTURE, &file);
+        assert!(code == Some(2) && said.contains("torn.json"), "{text}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let (code, said) = check(FIXTURE, Path::new("nowhere.json"));
+    assert!(code == Some(2) && said.contains("nowhere.json"), "{said}");
+}
+
+#[test]
+fn a_proof_of_another_model_does_not_hold() {
+    let (_directory, proofs) = directory();
+    let kept = ["--proof", proofs.to_str().expect("UTF-8")];
+    records(&[&["--model", FIXTURE, "--images", "1", "--delta", "1"], &kept[..]].concat());
+    let (code, said) = check("models/mnist_2x50.onnx", &proofs);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("another model"), "{said}");
+    assert_eq!(check(FIXTURE, &proofs).0, Some(0));
+}
+
+#[test]
+fn a_box_is_divided_until_the_maximum_is_proven() {
+    let model = "tests/zoo/accepted/acasxu_style.onnx";
+    let asked = ["maximize", "--model", model, "--objective", "y0 - y1", "--box", "-0.5,0.5"];
+    let one = &records(&[&asked[..], &["--branch"]].concat())[0];
+    assert_eq!(one["optimal"], true, "{one}");
+    assert_eq!((&one["bound_method"], &one["stop"]), (&"branch".into(), &"optimal".into()));
+    let milp = &records(&[&asked[..], &["--method", "milp"]].concat())[0];
+    assert!((number(milp, "claimed_bound") - number(one, "value")).abs() <= 1e-4, "{milp} {one}");
+}
+
+#[test]
+fn the_table_of_branch_and_bound_is_printed() {
+    let small = ["--small-model", FIXTURE, "--small-images", "3", "--optima", "3:20"];
+    let milp = ["--milps", "2", "--milp-seconds", "20"];
+    let large = ["bench", "complete", "--images", "1", "--verdicts", "1:5"];
+    let output = rw_adv(&[&large[..], &small, &milp].concat()).assert().success();
+    let text = String::from_utf8(output.get_output().stdout.clone()).expect("text");
+    for line in ["1 of 1 decided", "3 of 3 optima proven", "2 instances: ours"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}

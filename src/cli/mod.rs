@@ -1,9 +1,12 @@
 //! The command line: [`Args`] is what was typed, a `Job` is what it means.
 
 mod maximize;
+mod merge;
 mod method;
+mod out;
 mod problem;
 mod radius;
+mod status;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -23,16 +26,20 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
     self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
 };
+use rw_adv::search::Method;
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Branch, Goal, Subject};
 
 use crate::bench::{self, Bench};
 use maximize::MaximizeArgs;
+use merge::MergeArgs;
 use method::MethodArgs;
 pub use method::method;
+use out::Work;
 use problem::{Item, Problem, ProblemArgs, RunArgs, Terminal};
 pub use problem::{STOP, catch_interrupts};
 use radius::RadiusArgs;
+use status::StatusArgs;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
@@ -84,6 +91,14 @@ enum Command {
     /// Any dense ReLU network will do, with one output too. A final Softmax is dropped: the outputs y0, y1, … are those before
     /// it. To minimise, negate the objective. Prints the best value found, what no input can exceed (proven), and the point.
     Maximize(MaximizeArgs),
+    /// What a result directory still lacks: how many records, or which shards are to be run
+    Status(StatusArgs),
+    /// Make one result of what plain runs and shards left in a directory
+    ///
+    /// Writes results.jsonl (radii.jsonl), summary.json and adversarial/ from all attempts; may be repeated. Of two records of the same
+    /// image and target the one that tells more is kept. Exit code 0: complete; 3: records are missing, what is there was merged;
+    /// 4: records contradict each other, nothing was written.
+    Merge(MergeArgs),
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -183,7 +198,8 @@ fn threads(text: &str) -> Result<usize, String> {
 struct Job {
     problem: Problem,
     attack: Attack,
-    settings: Settings,
+    goal: GoalArg,
+    method: MethodArgs,
     run: RunArgs,
     write_model: Option<PathBuf>,
     exit_code: bool,
@@ -203,17 +219,23 @@ impl Job {
         };
         let branch = args.branch.map(|nodes| Branch { nodes, gap: args.gap });
         let attack = Attack { delta, norm, search, goal, branch };
-        let settings = Settings {
-            common: problem.settings(&run, search.patience),
+        let AttackArgs { goal, method, write_model, exit_code, .. } = args;
+        Ok(Self { problem, attack, goal, method, run, write_model, exit_code })
+    }
+
+    /// What was asked for, to be kept beside the results.
+    fn settings(&self, items: &[Item]) -> Settings {
+        let Attack { delta, search, branch, .. } = self.attack;
+        Settings {
+            common: self.problem.settings(&self.run, search.patience, items),
             delta,
-            branch: args.branch,
-            gap: attack.gap(),
+            branch: branch.map(|branch| branch.nodes),
+            gap: self.attack.gap(),
             method: search.method.name(),
-            goal: args.goal.name(),
-            way_out: args.method.way_out(),
-        };
-        let AttackArgs { write_model, exit_code, .. } = args;
-        Ok(Self { problem, attack, settings, run, write_model, exit_code })
+            warm_start: search.method == Method::Milp { warm: true },
+            goal: self.goal.name(),
+            way_out: self.method.way_out(),
+        }
     }
 
     fn run(self) -> Result<ExitCode> {
@@ -222,14 +244,18 @@ impl Job {
         if let Some(file) = &self.write_model {
             self.write_milp(file, &items)?;
         }
-        let (results, files) =
-            self.run.open_results(Contents::Attacks, &self.problem.model)?.unzip();
+        let (settings, skipped) = (self.settings(&items), self.problem.skipped(&items));
+        let model = &self.problem.model;
+        let work = self.run.out.begin(Contents::Attacks, &settings, items, &model.input_dims)?;
+        let Work { items, asked, finished, results, witnesses } = work;
         catch_interrupts()?;
-        let asked = items.iter().map(|item| item.targets.len()).sum();
+        let mut summary = Summary::new(asked);
+        finished.iter().for_each(|record| summary.add(record));
         let output = Mutex::new(Output {
-            terminal: Terminal::new(results.is_some() || self.exit_code, asked),
+            terminal: Terminal::new(results.is_some() || self.exit_code, asked - finished.len()),
             results,
-            summary: Summary::new(asked),
+            summary,
+            finished: finished.len(),
             json: self.run.json,
         });
         let with_output = |act: &dyn Fn(&mut Output) -> Result<()>| {
@@ -237,14 +263,13 @@ impl Job {
             act(&mut output)
         };
         with_output(&Output::begin)?;
-        let model = &self.problem.model;
         let searched = items.par_iter().try_for_each(|item| {
             let subject = Subject::new(model, &item.sample, item.predicted, &self.attack);
             item.targets.par_iter().try_for_each(|&target| {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let record = self.search(item, &subject, target, files.as_ref());
+                let record = self.search(item, &subject, target, witnesses.as_ref());
                 let done = record.and_then(|record| with_output(&|output| output.write(&record)));
                 // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
                 done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
@@ -254,8 +279,7 @@ impl Job {
         let interrupted = STOP.load(Ordering::Relaxed);
         output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let skipped = self.problem.skipped(&items);
-        let finished = output.finish(&self.settings, clock.elapsed(), skipped);
+        let finished = output.finish(&settings, clock.elapsed(), skipped);
         searched?;
         finished?;
         Ok(match adversarial {
@@ -306,6 +330,8 @@ struct Output {
     terminal: Terminal,
     results: Option<ResultDirectory>,
     summary: Summary,
+    /// Records that were there before.
+    finished: usize,
     json: bool,
 }
 
@@ -316,7 +342,7 @@ impl Output {
 
     fn write(&mut self, record: &Record) -> Result<()> {
         if let Some(results) = &mut self.results {
-            results.append(record)?;
+            results.keep(record)?;
         }
         self.summary.add(record);
         let json = self.json;
@@ -335,8 +361,11 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        let (summary, seconds) = (self.summary, elapsed.as_secs_f64());
-        self.terminal.print(|out| report::text::summary(out, &summary, seconds, skipped))
+        let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
+        self.terminal.print(|out| {
+            report::text::continued(out, finished)?;
+            report::text::summary(out, &summary, seconds, skipped)
+        })
     }
 }
 
@@ -350,6 +379,8 @@ pub fn run() -> Result<ExitCode> {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
         Some(Command::Radius(args)) => return radius::run(args),
         Some(Command::Maximize(args)) => return maximize::run(args),
+        Some(Command::Status(args)) => return status::run(&args),
+        Some(Command::Merge(args)) => return merge::run(&args),
         Some(Command::Bench(bench)) => {
             bench::run(bench)?;
             if STOP.load(Ordering::Relaxed) {

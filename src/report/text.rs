@@ -7,6 +7,7 @@ use super::histogram::histogram;
 use super::maximize::MaximizeRecord;
 use super::radius::{Averages, RadiusRecord, RadiusSummary};
 use super::record::{Record, Summary};
+use super::shard::ranges;
 use crate::onnx::{NodeNote, OnnxModel, Role};
 
 /// The table's head.
@@ -48,6 +49,29 @@ pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
         record.seconds,
         if wrong { "  misclassified" } else { "" }
     )
+}
+
+/// How many records a run that was continued has not made itself.
+pub fn continued(out: &mut impl Write, finished: usize) -> io::Result<()> {
+    match finished {
+        0 => Ok(()),
+        _ => writeln!(out, "continued: {finished} were finished before, and count below"),
+    }
+}
+
+/// How much of a run is done.
+pub fn status(out: &mut impl Write, records: usize, asked: usize) -> io::Result<()> {
+    let verdict = if records < asked { "incomplete" } else { "complete" };
+    writeln!(out, "{verdict}: {records} of {asked} records")
+}
+
+/// Shards as `sbatch --array=` takes them, or one a line.
+pub fn shards(out: &mut impl Write, shards: &[usize], lines: bool) -> io::Result<()> {
+    match shards {
+        [] => Ok(()),
+        _ if lines => shards.iter().try_for_each(|shard| writeln!(out, "{shard}")),
+        _ => writeln!(out, "{}", ranges(shards)),
+    }
 }
 
 /// The lines below the table.

@@ -1,13 +1,19 @@
 //! The command line: [`Args`] is what was typed, a `Job` is what it means.
 
+mod config;
 mod maximize;
 mod merge;
 mod method;
 mod out;
+mod pages;
+mod plan;
 mod problem;
 mod radius;
+mod screen;
 mod status;
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,14 +23,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
 use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
+    self, Contents, Paint, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
 };
 use rw_adv::search::Method;
 use rw_adv::verdict::Verdict;
@@ -39,6 +47,7 @@ use out::Work;
 use problem::{Item, Problem, ProblemArgs, RunArgs, Terminal};
 pub use problem::{STOP, catch_interrupts};
 use radius::RadiusArgs;
+use screen::{Screen, ScreenArgs};
 use status::StatusArgs;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
@@ -46,15 +55,42 @@ use status::StatusArgs;
 /// For each image, looks for the input within the budget that lifts the target's logit furthest above the
 /// predicted one (Relax-and-Walk), and replays it in the ONNX file itself.
 #[derive(Parser)]
-#[command(version, long_version = LONG_VERSION.as_str(), args_conflicts_with_subcommands = true,
-          subcommand_negates_reqs = true, allow_negative_numbers = true, after_help = EXAMPLES,
-          after_long_help = format!("{EXAMPLES}\n\n{ENVIRONMENT}"))]
+#[command(name = "rw-adv", version, long_version = LONG_VERSION.as_str(), subcommand_negates_reqs = true,
+          allow_negative_numbers = true, after_help = EXAMPLES,
+          after_long_help = format!("{EXAMPLES}\n\n{ENVIRONMENT}"),
+          override_usage = "rw-adv --model FILE --delta DELTA [OPTIONS]\n       rw-adv COMMAND …")]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
+    screen: ScreenArgs,
+    #[command(flatten)]
     attack: AttackArgs,
 }
+
+/// One screen of 80 x 24; --help has everything.
+const SHORT_HELP: &str = "\
+How wrong can a trained ReLU classifier be made within an L1 budget?
+
+Usage: rw-adv --model FILE --delta DELTA [OPTIONS]
+       rw-adv COMMAND …
+
+  --model FILE     the classifier (.onnx or .onnx.gz)
+  --delta DELTA    how far an image may be changed
+  --data PATH      images: MNIST directory, IDX, PNG, .npy   [data]
+  --images WHICH   50, or 3,7,9, or 100..150                 [10]
+  --target TARGET  runner-up, a label, all, a CSV file       [runner-up]
+  --goal GOAL      optimum, or verdict: faster               [optimum]
+  --norm NORM      l1 or linf                                [l1]
+  --out DIR        keep records, pictures and arrays; --resume continues
+  --time-limit S   seconds for each row                      [none]
+  --threads N      --json  --exit-code  --dry-run  --config FILE  -v  -q
+
+Commands: inspect, radius, maximize, status, merge, bench, completions, man
+Each has --help; everything: rw-adv --help
+
+Example: rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5
+";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,7 +103,7 @@ Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage 
 stderr says which; 130 interrupted, with what was found until then written.";
 
 const ENVIRONMENT: &str = "\
-Environment: RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
+Environment: NO_COLOR, if it is not empty, switches colours off. RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
 warn]; debug tells which starts and walks were given up, and why.";
 
 #[derive(Subcommand)]
@@ -99,6 +135,16 @@ enum Command {
     /// image and target the one that tells more is kept. Exit code 0: complete; 3: records are missing, what is there was merged;
     /// 4: records contradict each other, nothing was written.
     Merge(MergeArgs),
+    /// Print completions for a shell: rw-adv completions bash > /etc/bash_completion.d/rw-adv
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page of the program or of one of its commands: rw-adv man | man -l -
+    Man {
+        /// One of the commands
+        command: Option<String>,
+    },
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -203,10 +249,11 @@ struct Job {
     run: RunArgs,
     write_model: Option<PathBuf>,
     exit_code: bool,
+    screen: Screen,
 }
 
 impl Job {
-    fn new(args: AttackArgs) -> Result<Self> {
+    fn new(args: AttackArgs, screen: Screen) -> Result<Self> {
         let AttackArgs { problem, run, .. } = args;
         let search = args.method.options(run.seed)?;
         let delta = args.delta.expect("clap requires --delta");
@@ -220,7 +267,7 @@ impl Job {
         let branch = args.branch.map(|nodes| Branch { nodes, gap: args.gap });
         let attack = Attack { delta, norm, search, goal, branch };
         let AttackArgs { goal, method, write_model, exit_code, .. } = args;
-        Ok(Self { problem, attack, goal, method, run, write_model, exit_code })
+        Ok(Self { problem, attack, goal, method, run, write_model, exit_code, screen })
     }
 
     /// What was asked for, to be kept beside the results.
@@ -241,10 +288,13 @@ impl Job {
     fn run(self) -> Result<ExitCode> {
         let clock = Budget::unlimited();
         let items = self.problem.items()?;
+        let (settings, skipped) = (self.settings(&items), self.problem.skipped(&items));
+        if self.run.dry_run {
+            return self.run.show_plan(Contents::Attacks, &settings, &settings.common, &items);
+        }
         if let Some(file) = &self.write_model {
             self.write_milp(file, &items)?;
         }
-        let (settings, skipped) = (self.settings(&items), self.problem.skipped(&items));
         let model = &self.problem.model;
         let work = self.run.out.begin(Contents::Attacks, &settings, items, &model.input_dims)?;
         let Work { items, asked, finished, results, witnesses } = work;
@@ -252,7 +302,12 @@ impl Job {
         let mut summary = Summary::new(asked);
         finished.iter().for_each(|record| summary.add(record));
         let output = Mutex::new(Output {
-            terminal: Terminal::new(results.is_some() || self.exit_code, asked - finished.len()),
+            terminal: Terminal::new(
+                self.screen,
+                results.is_some() || self.exit_code,
+                asked - finished.len(),
+            ),
+            paint: self.screen.paint,
             results,
             summary,
             finished: finished.len(),
@@ -328,6 +383,7 @@ impl Job {
 /// Where records go, one at a time.
 struct Output {
     terminal: Terminal,
+    paint: Paint,
     results: Option<ResultDirectory>,
     summary: Summary,
     /// Records that were there before.
@@ -345,9 +401,13 @@ impl Output {
             results.keep(record)?;
         }
         self.summary.add(record);
-        let json = self.json;
+        let (json, paint) = (self.json, self.paint);
         self.terminal.print(|out| {
-            if json { report::json::line(out, record) } else { report::text::row(out, record) }
+            if json {
+                report::json::line(out, record)
+            } else {
+                report::text::row(out, record, paint)
+            }
         })?;
         self.terminal.progress.done(record.verdict);
         Ok(())
@@ -371,25 +431,63 @@ impl Output {
 
 /// Parses the command line and does what it says.
 pub fn run() -> Result<ExitCode> {
-    let args = match Args::try_parse() {
+    let typed: Vec<OsString> = env::args_os().collect();
+    let command = described(&typed);
+    let file = config::file(&typed);
+    let arguments = config::expand(&command, typed)?;
+    let parsed = command.try_get_matches_from(arguments).and_then(|matches| {
+        misplaced(&matches)?;
+        Args::from_arg_matches(&matches)
+    });
+    let args = match parsed {
         Ok(args) => args,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, file),
     };
+    args.screen.set_log_level();
+    let screen = args.screen.screen();
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
-        Some(Command::Radius(args)) => return radius::run(args),
+        Some(Command::Radius(args)) => return radius::run(args, screen),
         Some(Command::Maximize(args)) => return maximize::run(args),
         Some(Command::Status(args)) => return status::run(&args),
         Some(Command::Merge(args)) => return merge::run(&args),
+        Some(Command::Completions { shell }) => pages::completions(Args::command(), shell)?,
+        Some(Command::Man { command }) => pages::manual(Args::command(), command.as_deref())?,
         Some(Command::Bench(bench)) => {
             bench::run(bench)?;
             if STOP.load(Ordering::Relaxed) {
                 return Ok(ExitCode::from(130));
             }
         }
-        None => return Job::new(args.attack)?.run(),
+        None => return Job::new(args.attack, screen)?.run(),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command line's description. `-h` shows the page that fits a screen, unless it is about a command of ours.
+fn described(typed: &[OsString]) -> clap::Command {
+    let command = Args::command().color(screen::help_colours(typed));
+    match typed {
+        [_, only] if only == "-h" => command.override_help(SHORT_HELP),
+        _ => command,
+    }
+}
+
+/// Options of an attack that were typed before another command would go unheard.
+fn misplaced(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(name) = matches.subcommand_name() else { return Ok(()) };
+    let command = Args::command();
+    let typed = |arg: &&clap::Arg| {
+        let source = matches.value_source(arg.get_id().as_str());
+        !arg.is_global_set() && source == Some(ValueSource::CommandLine)
+    };
+    match command.get_arguments().find(typed).and_then(clap::Arg::get_long) {
+        Some(option) => {
+            let text = format!("--{option} must come after '{name}', if it is an option of it");
+            Err(clap::Error::raw(ErrorKind::ArgumentConflict, text))
+        }
+        None => Ok(()),
+    }
 }
 
 fn inspect(path: PathBuf, json: bool) -> Result<()> {
@@ -404,7 +502,7 @@ fn inspect(path: PathBuf, json: bool) -> Result<()> {
 }
 
 /// Help and version go to stdout as clap writes them; a mistake becomes one line on stderr.
-fn usage(error: &clap::Error) -> Result<ExitCode> {
+fn usage(error: &clap::Error, file: Option<PathBuf>) -> Result<ExitCode> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         error.print().context("stdout")?;
         return Ok(ExitCode::SUCCESS);
@@ -414,7 +512,11 @@ fn usage(error: &clap::Error) -> Result<ExitCode> {
     let said: Vec<&str> =
         said.filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
     let line = said.join(" ");
-    bail!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line))
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    match file {
+        Some(file) => bail!("{line} (typed, or in {}; try --help)", file.display()),
+        None => bail!("{line} (try --help)"),
+    }
 }
 
 /// Did stdout's reader go away?

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
@@ -87,6 +87,27 @@ impl OutArgs {
         }
     }
 
+    fn opening(&self, shard: Option<Shard>) -> Opening {
+        match shard {
+            Some(shard) => Opening::Shard(shard),
+            None if self.resume => Opening::Resume,
+            None => Opening::New,
+        }
+    }
+
+    /// Where results go.
+    pub fn place(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
+    /// What is finished there, without touching it.
+    pub fn finished<R: Row>(&self, manifest: &Manifest) -> Result<BTreeSet<Key>> {
+        let Some(out) = &self.out else { return Ok(BTreeSet::new()) };
+        let opening = self.opening(self.shard()?);
+        let finished = ResultDirectory::look::<R>(out, manifest, opening)?;
+        Ok(finished.records().map(Row::key).collect())
+    }
+
     /// Opens the result directory, before anything is computed, and takes what is finished there from the work.
     pub fn begin<R: Row>(
         &self,
@@ -109,20 +130,23 @@ impl OutArgs {
                 witnesses,
             });
         };
-        let opening = match shard {
-            Some(shard) => Opening::Shard(shard),
-            None if self.resume => Opening::Resume,
-            None => Opening::New,
-        };
+        let opening = self.opening(shard);
         let Opened { results, witnesses, finished } =
             ResultDirectory::open::<R>(out, &manifest, opening, dims)?;
         let is_left = |key: Key| asked.contains(&key) && !finished.has(key);
         let items = items.into_iter().filter_map(|item| left(contents, item, is_left)).collect();
         let mine = finished.into_records().filter(|record| asked.contains(&record.key()));
+        let finished: Vec<R> = mine.collect();
+        log::info!(
+            "{}: {} of {} records were there already",
+            out.display(),
+            finished.len(),
+            asked.len()
+        );
         Ok(Work {
             items,
             asked: asked.len(),
-            finished: mine.collect(),
+            finished,
             results: Some(results),
             witnesses: Some(witnesses),
         })

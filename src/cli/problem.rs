@@ -16,6 +16,7 @@ use rw_adv::report::{CommonSettings, Progress, data_sha256};
 use rw_adv::verify;
 
 use super::out::OutArgs;
+use super::screen::Screen;
 use super::{positive, threads};
 
 /// How many images are looked at when none are named.
@@ -64,6 +65,9 @@ pub struct RunArgs {
     /// Print JSON Lines on stdout instead of a table
     #[arg(long)]
     pub json: bool,
+    /// Print what would be done, and on what; nothing is searched and nothing written
+    #[arg(long, hide_short_help = true)]
+    pub dry_run: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -204,8 +208,9 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub fn new(outlives_reader: bool, steps: usize) -> Self {
-        Self { stdout: Some(io::stdout()), outlives_reader, progress: Progress::new(steps) }
+    pub fn new(screen: Screen, outlives_reader: bool, steps: usize) -> Self {
+        let progress = if screen.quiet { Progress::hidden() } else { Progress::new(steps) };
+        Self { stdout: Some(io::stdout()), outlives_reader, progress }
     }
 
     /// Writes to stdout with the progress bar out of the way.

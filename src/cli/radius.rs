@@ -18,6 +18,7 @@ use rw_adv::search::SearchOptions;
 
 use super::out::Work;
 use super::problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
+use super::screen::Screen;
 use super::{at_least_one, positive};
 
 #[derive(clap::Args)]
@@ -55,10 +56,11 @@ struct Job {
     problem: Problem,
     options: RadiusOptions,
     run: RunArgs,
+    screen: Screen,
 }
 
 /// Prints the radii of the images that were asked for.
-pub fn run(args: RadiusArgs) -> Result<ExitCode> {
+pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     args.run.start_threads()?;
     let norm = args.problem.norm;
@@ -72,13 +74,16 @@ pub fn run(args: RadiusArgs) -> Result<ExitCode> {
         precision: args.precision,
         search,
     };
-    Job { problem, options, run: args.run }.run(&clock)
+    Job { problem, options, run: args.run, screen }.run(&clock)
 }
 
 impl Job {
     fn run(self, clock: &Budget) -> Result<ExitCode> {
         let items = self.problem.items()?;
         let (settings, skipped) = (self.settings(&items), self.problem.skipped(&items));
+        if self.run.dry_run {
+            return self.run.show_plan(Contents::Radii, &settings, &settings.common, &items);
+        }
         let dims = &self.problem.model.input_dims;
         let work = self.run.out.begin(Contents::Radii, &settings, items, dims)?;
         let Work { items, asked, finished, results, witnesses } = work;
@@ -86,7 +91,7 @@ impl Job {
         let mut summary = RadiusSummary::new(asked);
         finished.iter().for_each(|record| summary.add(record));
         let mut output = Output {
-            terminal: Terminal::new(results.is_some(), items.len()),
+            terminal: Terminal::new(self.screen, results.is_some(), items.len()),
             results,
             summary,
             finished: finished.len(),

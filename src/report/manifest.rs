@@ -135,7 +135,8 @@ impl Manifest {
         }
     }
 
-    fn compare(&self, theirs: &Self, directory: &Path) -> Result<(), ReportError> {
+    /// Whether another manifest asks for the same.
+    pub(super) fn compare(&self, theirs: &Self, directory: &Path) -> Result<(), ReportError> {
         let path = directory.to_owned();
         let difference = self.difference(theirs);
         difference.map_or(Ok(()), |difference| Err(ReportError::Differs { path, difference }))

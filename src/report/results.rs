@@ -164,12 +164,7 @@ impl ResultDirectory {
         dims: &[usize],
     ) -> Result<Opened<R>, ReportError> {
         make(path)?;
-        if opening == Opening::New && holds_results(path) {
-            return Err(ReportError::Begun(path.to_owned()));
-        }
-        if Manifest::read(path)?.is_none() && holds_results(path) {
-            return Err(ReportError::NoManifest(path.to_owned()));
-        }
+        check(path, manifest, opening)?;
         let is_first = manifest.claim(path)?;
         if opening == Opening::New && !is_first {
             return Err(ReportError::Begun(path.to_owned()));
@@ -178,6 +173,19 @@ impl ResultDirectory {
             Opening::Shard(shard) => Self::attempt(path, manifest, shard, dims),
             _ => Self::whole(path, manifest, dims),
         }
+    }
+
+    /// What is finished already, with the refusals of [`open`](Self::open) and without writing anything.
+    ///
+    /// # Errors
+    /// When the directory holds results that are not to be continued, or of another run, or cannot be read.
+    pub fn look<R: Row>(
+        path: &Path,
+        manifest: &Manifest,
+        opening: Opening,
+    ) -> Result<Gathered<R>, ReportError> {
+        check(path, manifest, opening)?;
+        Gathered::read(path, manifest)
     }
 
     fn attempt<R: Row>(
@@ -272,6 +280,18 @@ pub fn write_summary(
     match json::summary(&mut text, schema, summary, settings, elapsed) {
         Ok(()) => replace(&path, &text),
         Err(source) => Err(ReportError::Unwritable { path, source }),
+    }
+}
+
+/// Whether a run with this manifest may work there.
+fn check(path: &Path, manifest: &Manifest, opening: Opening) -> Result<(), ReportError> {
+    if opening == Opening::New && holds_results(path) {
+        return Err(ReportError::Begun(path.to_owned()));
+    }
+    match Manifest::read(path)? {
+        Some(theirs) => manifest.compare(&theirs, path),
+        None if holds_results(path) => Err(ReportError::NoManifest(path.to_owned())),
+        None => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::histogram::histogram;
 use super::maximize::MaximizeRecord;
+use super::paint::Paint;
 use super::radius::{Averages, RadiusRecord, RadiusSummary};
 use super::record::{Record, Summary};
 use super::shard::ranges;
@@ -30,17 +31,17 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// One line per record; a prediction that is not the label is marked.
-pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
+pub fn row(out: &mut impl Write, record: &Record, paint: Paint) -> io::Result<()> {
     let label = record.label.map_or("?".into(), |l| l.to_string());
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>5} {:>9} {:>6} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
         record.image,
         label,
         record.predicted,
         record.target,
-        record.verdict,
+        paint.verdict(record.verdict, 11),
         record.margin,
         record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
         record.distance,

@@ -13,8 +13,8 @@ use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::query::{Candidate, Query};
 use crate::search::{
-    BranchOptions, BranchStop, Branched, Found, Method, SearchOptions, SearchStop, Until, ascend,
-    ascend_from, branch_and_bound, search,
+    BranchOptions, BranchStop, Branched, Found, Method, Observer, SearchOptions, SearchStop, Until,
+    ascend, ascend_from, branch_and_bound, search,
 };
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
@@ -73,6 +73,12 @@ pub struct Branch {
 }
 
 impl Attack {
+    /// The best adversary and the smallest bound within an L1 distance, searched as usual.
+    pub fn within(delta: f64) -> Self {
+        let search = SearchOptions::default();
+        Self { delta, norm: Norm::L1, search, goal: Goal::Optimum, branch: None }
+    }
+
     /// Below this gap a margin counts as optimal.
     pub fn gap(&self) -> f64 {
         self.branch.map_or(OPTIMAL_GAP, |branch| branch.gap)
@@ -230,6 +236,7 @@ pub struct Subject<'m> {
     set: InputSet,
     exact: OnceLock<LinearBounds<'m>>,
     in_f32: OnceLock<LinearBounds<'m>>,
+    observer: Option<&'m dyn Observer>,
 }
 
 impl<'m> Subject<'m> {
@@ -242,7 +249,20 @@ impl<'m> Subject<'m> {
     ) -> Self {
         let (exact, in_f32) = (OnceLock::new(), OnceLock::new());
         let set = attack.set(sample);
-        Self { model, sample, predicted, attack: *attack, set, exact, in_f32 }
+        Self { model, sample, predicted, attack: *attack, set, exact, in_f32, observer: None }
+    }
+
+    /// The same, with somebody who hears of every improvement.
+    pub fn observed_by(self, observer: &'m dyn Observer) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    fn tell(&self, better: &Candidate) {
+        self.observer.inspect(|observer| observer.better(better));
+    }
+
+    fn tell_bounds(&self, bounds: &[CertifiedBound]) {
+        self.observer.inspect(|observer| bounds.iter().for_each(|bound| observer.bounded(bound)));
     }
 
     fn bounds(&self, arithmetic: Arithmetic, budget: &Budget) -> &LinearBounds<'m> {
@@ -368,7 +388,9 @@ impl<'m> Subject<'m> {
             bounds.push(self.certify_sign(query, &budget.half()));
         }
         let optimal = bounds[0].value() - OPTIMAL_GAP;
+        self.tell_bounds(&bounds);
         let found = search(query, &|| linear.neurons(), options, budget, |better| {
+            self.tell(better);
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::Optimal);
@@ -390,15 +412,18 @@ impl<'m> Subject<'m> {
     ) -> Root {
         let ascended = self.ascends().then(|| ascend(query, budget));
         if let Some(found) = ascended.clone().filter(|found| fools(&found.best)) {
+            self.tell(&found.best);
             return Root { found, bounds: Vec::new(), stop: Stop::First };
         }
         let bound = self.certify_sign(query, &budget.half());
+        self.tell_bounds(&[bound]);
         if bound.value() < 0.0 {
             let found = ascended.unwrap_or_else(|| ascend(query, budget));
             return Root { found, bounds: vec![bound], stop: Stop::Robust };
         }
         let in_f32 = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
         let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
+            self.tell(better);
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::First);

@@ -67,8 +67,16 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
 }
 
-fn length(file: &Path) -> u64 {
-    fs::metadata(file).map_or(0, |metadata| metadata.len())
+/// Bytes in a file, or in all files of a folder.
+fn length(path: &Path) -> u64 {
+    match fs::read_dir(path) {
+        Ok(entries) => entries
+            .filter_map(|entry| entry.ok()?.metadata().ok())
+            .filter(fs::Metadata::is_file)
+            .map(|metadata| metadata.len())
+            .sum(),
+        Err(_) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+    }
 }
 
 /// Kills a run as soon as its records have grown by so many bytes, or the run has come so far as to have a directory,
@@ -145,6 +153,28 @@ fn attacks_killed_at_twenty_moments_end_with_the_same_records() {
 #[test]
 fn radii_killed_at_random_moments_end_with_the_same_records() {
     kill_and_resume(RADIUS, "radii.jsonl", 8, 8);
+}
+
+#[test]
+fn shards_killed_at_random_moments_are_merged_to_the_same_records() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (whole, out) = (directory.path().join("whole"), directory.path().join("out"));
+    finish(ATTACK, &whole, &[]);
+    let name = "results.jsonl";
+    let full = length(&whole.join(name));
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let attempts = out.join("attempts");
+    for kill in 0..8 {
+        let shard = ["1/2", "2/2", "1/1"][kill % 3];
+        let child = command(ATTACK, &out, &["--shard", shard]).spawn().expect("starts");
+        let target = length(&attempts) + rng.random_range(1..=full / 8);
+        kill_after(child, &attempts, target, &mut rng);
+    }
+    finish(ATTACK, &out, &["--shard", "1/1"]);
+    let merged = Command::new(env!("CARGO_BIN_EXE_rw-adv")).arg("merge").arg(&out).output();
+    assert_eq!(merged.expect("runs").status.code(), Some(0));
+    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
 }
 
 /// Whatever is on disk when a run is killed, every record's witness is there.

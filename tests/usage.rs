@@ -88,6 +88,7 @@ fn short_help_fits_a_screen_and_long_help_has_everything() {
     let (short, long) = (stdout(&["-h"]), stdout(&["--help"]));
     assert!(short.lines().count() <= 24, "{short}");
     assert!(short.lines().all(|line| line.chars().count() <= 80), "{short}");
+    assert_eq!(stdout(&["--model", FIXTURE, "-h"]), short);
     for option in options(&short) {
         assert!(long.contains(option), "{option}");
     }

@@ -42,7 +42,7 @@ fn value_of(typed: &[OsString], name: &str) -> Option<OsString> {
 }
 
 /// The subcommand that was typed, or the one of that.
-fn chosen<'c>(command: &'c Command, typed: &[OsString]) -> &'c Command {
+pub fn chosen<'c>(command: &'c Command, typed: &[OsString]) -> &'c Command {
     let mut chosen = command;
     let mut is_value = false;
     for argument in typed.iter().skip(1).map(|argument| argument.to_string_lossy()) {

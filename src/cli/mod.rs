@@ -467,9 +467,11 @@ pub fn run() -> Result<ExitCode> {
 /// The command line's description. `-h` shows the page that fits a screen, unless it is about a command of ours.
 fn described(typed: &[OsString]) -> clap::Command {
     let command = Args::command().color(screen::help_colours(typed));
-    match typed {
-        [_, only] if only == "-h" => command.override_help(SHORT_HELP),
-        _ => command,
+    let is_ours = config::chosen(&command, typed).get_name() == command.get_name();
+    if is_ours && typed.iter().any(|argument| argument == "-h") {
+        command.override_help(SHORT_HELP)
+    } else {
+        command
     }
 }
 

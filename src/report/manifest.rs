@@ -175,7 +175,7 @@ impl Manifest {
 /// Holds on to a directory for as long as it lives: one writer of the results at a time. The system lets go when the
 /// process ends, however it ends.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] Option<File>);
+pub(super) struct Lock(#[allow(dead_code)] Option<File>);
 
 impl Lock {
     /// Locks a directory that has a manifest.

@@ -20,7 +20,7 @@ pub mod text;
 mod witness;
 
 pub use attempts::{Gathered, merge};
-pub use manifest::{Lock, Manifest, data_sha256};
+pub use manifest::{Manifest, data_sha256};
 pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
 pub use paint::Paint;
 pub use plan::Plan;

@@ -35,7 +35,7 @@ pub enum ReportError {
         difference: String,
     },
     /// Nothing tells what the results belong to.
-    #[error("{}: cannot be continued, it has no manifest.json", .0.display())]
+    #[error("{}: has no manifest.json, so there is no run to continue", .0.display())]
     NoManifest(PathBuf),
     /// Another process is at work there.
     #[error("{}: another rw-adv is writing there", .0.display())]

@@ -26,6 +26,50 @@
 //! - [`report`]: records, tables, JSON, pictures, figures, files
 //! - [`tolerance`]: every epsilon, with its reason
 //!
+//! # The surface
+//!
+//! What most programs need is small: load a network, state a query, search, certify, judge.
+//!
+//! | | |
+//! |---|---|
+//! | load | [`onnx::OnnxModel::load`], [`input::Dataset::open`], [`verify::classify`] |
+//! | ask | [`verify::Attack`] and [`verify::Subject`]; [`maximize::Maximization`] for other objectives; [`radius::radii`] |
+//! | limit | [`budget::Budget`]: a time limit, and a flag that calls a search off |
+//! | listen | [`search::Observer`], by [`verify::Subject::observed_by`]; nothing here prints |
+//! | read | [`verify::Answer`]: [`verdict::Verdict`], the stored point, [`bounds::CertifiedBound`] |
+//!
+//! ```
+//! use rw_adv::budget::Budget;
+//! use rw_adv::input::{DataSource, Dataset};
+//! use rw_adv::onnx::OnnxModel;
+//! use rw_adv::verdict::Verdict;
+//! use rw_adv::verify::{Attack, Subject, classify};
+//!
+//! // Load.
+//! let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref())?;
+//! let source = DataSource { path: "data".into(), ..DataSource::default() };
+//! let sample = Dataset::open(&source, &model.input_dims)?.sample(4)?;
+//! // Ask: may this 4, changed by at most 5 in all pixels together, become the runner-up?
+//! let standing = classify(&model, &sample)?;
+//! let subject = Subject::new(&model, &sample, standing.predicted, &Attack::within(5.0));
+//! // Search, certify, judge.
+//! let answer = subject.attack(standing.runner_up, &Budget::unlimited())?;
+//! assert_eq!(answer.verdict, Verdict::Adversarial);
+//! let witness = answer.judged.witness().expect("judged adversarial");
+//! assert!(witness.point().margin() > 0.0 && witness.point().distance() < 5.0);
+//! assert!(answer.bound.is_some_and(|bound| witness.point().margin() <= bound.value()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Versions
+//!
+//! Semantic versioning. Until 1.0, a minor version may change anything that is public; a patch version changes nothing that compiles. The
+//! table above is what will be kept stable from 1.0 on. The other rooms are public because a proof is worth more when each of its steps can be
+//! called and checked; they may change with any minor version. The names of options, and of fields in records, are a contract with
+//! users' scripts: they are added to, and a format that changes gets a new `schema`.
+//!
+//! # One room alone
+//!
 //! ```
 //! use rw_adv::network::Trace;
 //! use rw_adv::onnx::OnnxModel;

@@ -11,7 +11,7 @@
 use std::error::Error;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bounds::CertifiedBound;
 use crate::input::Norm;
@@ -233,7 +233,7 @@ pub struct Contradiction {
 }
 
 /// The answer for one image and target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// A witness was found.

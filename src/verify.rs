@@ -15,7 +15,7 @@ use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::proof::Claim;
 use crate::query::{Candidate, Query};
 use crate::search::{
-    BranchOptions, BranchStop, Branched, FEW, Found, Method, Proven, SearchOptions, SearchStop,
+    BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions, SearchStop,
     Until, ascend, ascend_from, branch_and_bound, search,
 };
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
@@ -77,6 +77,13 @@ pub struct Branch {
 }
 
 impl Attack {
+    /// The best adversary and the smallest bound within an L1 distance, searched as usual.
+    pub fn within(delta: f64) -> Self {
+        let search = SearchOptions::default();
+        let (goal, branch, proofs) = (Goal::Optimum, None, false);
+        Self { delta, norm: Norm::L1, search, goal, branch, proofs }
+    }
+
     /// Below this gap a margin counts as optimal.
     pub fn gap(&self) -> f64 {
         self.branch.map_or(OPTIMAL_GAP, |branch| branch.gap)
@@ -251,6 +258,7 @@ pub struct Subject<'m> {
     set: InputSet,
     exact: OnceLock<Arc<LinearBounds<'m>>>,
     in_f32: OnceLock<Arc<LinearBounds<'m>>>,
+    observer: Option<&'m dyn Observer>,
 }
 
 impl<'m> Subject<'m> {
@@ -263,7 +271,20 @@ impl<'m> Subject<'m> {
     ) -> Self {
         let (exact, in_f32) = (OnceLock::new(), OnceLock::new());
         let set = attack.set(sample);
-        Self { model, sample, predicted, attack: *attack, set, exact, in_f32 }
+        Self { model, sample, predicted, attack: *attack, set, exact, in_f32, observer: None }
+    }
+
+    /// The same, with somebody who hears of every improvement.
+    pub fn observed_by(self, observer: &'m dyn Observer) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    fn tell(&self, better: &Candidate) {
+        self.observer.inspect(|observer| observer.better(better));
+    }
+
+    fn tell_bounds(&self, bounds: &[Proven]) {
+        self.observer.inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
     }
 
     fn bounds(&self, arithmetic: Arithmetic<'m>, budget: &Budget) -> &Arc<LinearBounds<'m>> {
@@ -393,7 +414,9 @@ impl<'m> Subject<'m> {
             bounds.push(self.certify_sign(query, &budget.half()));
         }
         let optimal = proof.bound.value() - OPTIMAL_GAP;
+        self.tell_bounds(&bounds);
         let found = search(query, &|| linear.neurons(), options, budget, |better| {
+            self.tell(better);
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::Optimal);
@@ -415,15 +438,18 @@ impl<'m> Subject<'m> {
     ) -> Root {
         let ascended = self.ascends().then(|| ascend(query, budget));
         if let Some(found) = ascended.clone().filter(|found| fools(&found.best)) {
+            self.tell(&found.best);
             return Root::new(found, Vec::new(), Stop::First);
         }
         let bound = self.certify_sign(query, &budget.half());
+        self.tell_bounds(std::slice::from_ref(&bound));
         if bound.bound.value() < 0.0 {
             let found = ascended.unwrap_or_else(|| ascend(query, budget));
             return Root::new(found, vec![bound], Stop::Robust);
         }
         let in_f32 = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
         let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
+            self.tell(better);
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::First);

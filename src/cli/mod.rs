@@ -2,11 +2,20 @@
 
 mod branch;
 mod check_proof;
+mod config;
 mod maximize;
+mod merge;
 mod method;
+mod out;
+mod pages;
+mod plan;
 mod problem;
 mod radius;
+mod screen;
+mod status;
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,15 +25,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
 use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
+    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
 };
+use rw_adv::search::Method;
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Goal, Subject};
 
@@ -32,26 +44,57 @@ use crate::bench::{self, Bench};
 use branch::BranchArgs;
 use check_proof::CheckProofArgs;
 use maximize::MaximizeArgs;
+use merge::MergeArgs;
 use method::MethodArgs;
 pub use method::method;
+use out::Work;
 use problem::{Item, Problem, ProblemArgs, RunArgs, Terminal};
 pub use problem::{STOP, catch_interrupts};
 use radius::RadiusArgs;
+use screen::{Screen, ScreenArgs};
+use status::StatusArgs;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
 /// For each image, looks for the input within the budget that lifts the target's logit furthest above the
 /// predicted one (Relax-and-Walk), and replays it in the ONNX file itself.
 #[derive(Parser)]
-#[command(version, long_version = LONG_VERSION.as_str(), args_conflicts_with_subcommands = true,
-          subcommand_negates_reqs = true, allow_negative_numbers = true, after_help = EXAMPLES,
-          after_long_help = format!("{EXAMPLES}\n\n{ENVIRONMENT}"))]
+#[command(name = "rw-adv", version, long_version = LONG_VERSION.as_str(), subcommand_negates_reqs = true,
+          allow_negative_numbers = true, after_help = EXAMPLES,
+          after_long_help = format!("{EXAMPLES}\n\n{ENVIRONMENT}"),
+          override_usage = "rw-adv --model FILE --delta DELTA [OPTIONS]\n       rw-adv COMMAND …")]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
+    screen: ScreenArgs,
+    #[command(flatten)]
     attack: AttackArgs,
 }
+
+/// One screen of 80 x 24; --help has everything.
+const SHORT_HELP: &str = "\
+How wrong can a trained ReLU classifier be made within an L1 budget?
+
+Usage: rw-adv --model FILE --delta DELTA [OPTIONS]
+       rw-adv COMMAND …
+
+  --model FILE     the classifier (.onnx or .onnx.gz)
+  --delta DELTA    how far an image may be changed
+  --data PATH      images: MNIST directory, IDX, PNG, .npy   [data]
+  --images WHICH   50, or 3,7,9, or 100..150                 [10]
+  --target TARGET  runner-up, a label, all, a CSV file       [runner-up]
+  --goal GOAL      optimum, or verdict: faster               [optimum]
+  --norm NORM      l1 or linf                                [l1]
+  --out DIR        keep records, pictures and arrays; --resume continues
+  --time-limit S   seconds for each row                      [none]
+  --threads N      --json  --exit-code  --dry-run  --config FILE  -v  -q
+
+Commands: inspect, radius, maximize, status, merge, bench, completions, man
+Each has --help; everything: rw-adv --help
+
+Example: rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5
+";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,7 +107,7 @@ Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage 
 stderr says which; 130 interrupted, with what was found until then written.";
 
 const ENVIRONMENT: &str = "\
-Environment: RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
+Environment: NO_COLOR, if it is not empty, switches colours off. RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
 warn]; debug tells which starts and walks were given up, and why.";
 
 #[derive(Subcommand)]
@@ -92,6 +135,24 @@ enum Command {
     ///
     /// Shares no code with the search but the network and the rounding-safe evaluation of bounds. Exit code 1 when a proof does not hold.
     CheckProof(CheckProofArgs),
+    /// What a result directory still lacks: how many records, or which shards are to be run
+    Status(StatusArgs),
+    /// Make one result of what plain runs and shards left in a directory
+    ///
+    /// Writes results.jsonl (radii.jsonl), summary.json and adversarial/ from all attempts; may be repeated. Of two records of the same
+    /// image and target the one that tells more is kept. Exit code 0: complete; 3: records are missing, what is there was merged;
+    /// 4: records contradict each other, nothing was written.
+    Merge(MergeArgs),
+    /// Print completions for a shell: rw-adv completions bash > /etc/bash_completion.d/rw-adv
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page of the program or of one of its commands: rw-adv man | man -l -
+    Man {
+        /// One of the commands
+        command: Option<String>,
+    },
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -190,15 +251,17 @@ fn threads(text: &str) -> Result<usize, String> {
 struct Job {
     problem: Problem,
     attack: Attack,
-    settings: Settings,
+    goal: GoalArg,
+    method: MethodArgs,
     run: RunArgs,
     write_model: Option<PathBuf>,
     proof: Option<PathBuf>,
     exit_code: bool,
+    screen: Screen,
 }
 
 impl Job {
-    fn new(args: AttackArgs) -> Result<Self> {
+    fn new(args: AttackArgs, screen: Screen) -> Result<Self> {
         let AttackArgs { problem, run, .. } = args;
         let search = args.method.options(run.seed)?;
         let delta = args.delta.expect("clap requires --delta");
@@ -209,39 +272,55 @@ impl Job {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
-        let branch = args.branch.options();
-        let attack = Attack { delta, norm, search, goal, branch, proofs: args.proof.is_some() };
-        let settings = Settings {
-            common: problem.settings(&run, search.patience),
+        let (branch, proofs) = (args.branch.options(), args.proof.is_some());
+        let attack = Attack { delta, norm, search, goal, branch, proofs };
+        let AttackArgs { goal, method, write_model, proof, exit_code, .. } = args;
+        Ok(Self { problem, attack, goal, method, run, write_model, proof, exit_code, screen })
+    }
+
+    /// What was asked for, to be kept beside the results.
+    fn settings(&self, items: &[Item]) -> Settings {
+        let Attack { delta, search, branch, .. } = self.attack;
+        Settings {
+            common: self.problem.settings(&self.run, search.patience, items),
             delta,
             branch: branch.map(|branch| branch.nodes),
-            gap: attack.gap(),
+            gap: self.attack.gap(),
             method: search.method.name(),
-            goal: args.goal.name(),
-            way_out: args.method.way_out(),
-        };
-        let AttackArgs { write_model, proof, exit_code, .. } = args;
-        Ok(Self { problem, attack, settings, run, write_model, proof, exit_code })
+            warm_start: search.method == Method::Milp { warm: true },
+            goal: self.goal.name(),
+            way_out: self.method.way_out(),
+        }
     }
 
     fn run(self) -> Result<ExitCode> {
         let clock = Budget::unlimited();
         let items = self.problem.items()?;
+        let (settings, skipped) = (self.settings(&items), self.problem.skipped(&items));
+        if self.run.dry_run {
+            return self.run.show_plan(Contents::Attacks, &settings, &settings.common, &items);
+        }
         if let Some(file) = &self.write_model {
             self.write_milp(file, &items)?;
         }
-        let (results, files) =
-            self.run.open_results(Contents::Attacks, &self.problem.model)?.unzip();
-        let proofs = self.proof.as_deref();
-        let proofs = proofs.map(|dir| ProofFiles::create(dir, &self.problem.model.sha256));
-        let proofs = proofs.transpose()?;
-        let files = Files { witnesses: files, proofs };
+        let model = &self.problem.model;
+        let work = self.run.out.begin(Contents::Attacks, &settings, items, &model.input_dims)?;
+        let Work { items, asked, finished, results, witnesses } = work;
+        let proofs = self.proof.as_deref().map(|dir| ProofFiles::create(dir, &model.sha256));
+        let files = Files { witnesses, proofs: proofs.transpose()? };
         catch_interrupts()?;
-        let asked = items.iter().map(|item| item.targets.len()).sum();
+        let mut summary = Summary::new(asked);
+        finished.iter().for_each(|record| summary.add(record));
         let output = Mutex::new(Output {
-            terminal: Terminal::new(results.is_some() || self.exit_code, asked),
+            terminal: Terminal::new(
+                self.screen,
+                results.is_some() || self.exit_code,
+                asked - finished.len(),
+            ),
+            paint: self.screen.paint,
             results,
-            summary: Summary::new(asked),
+            summary,
+            finished: finished.len(),
             json: self.run.json,
         });
         let with_output = |act: &dyn Fn(&mut Output) -> Result<()>| {
@@ -249,7 +328,6 @@ impl Job {
             act(&mut output)
         };
         with_output(&Output::begin)?;
-        let model = &self.problem.model;
         let searched = items.par_iter().try_for_each(|item| {
             let subject = Subject::new(model, &item.sample, item.predicted, &self.attack);
             item.targets.par_iter().try_for_each(|&target| {
@@ -266,8 +344,7 @@ impl Job {
         let interrupted = STOP.load(Ordering::Relaxed);
         output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let skipped = self.problem.skipped(&items);
-        let finished = output.finish(&self.settings, clock.elapsed(), skipped);
+        let finished = output.finish(&settings, clock.elapsed(), skipped);
         searched?;
         finished?;
         Ok(match adversarial {
@@ -325,8 +402,11 @@ struct Files {
 /// Where records go, one at a time.
 struct Output {
     terminal: Terminal,
+    paint: Paint,
     results: Option<ResultDirectory>,
     summary: Summary,
+    /// Records that were there before.
+    finished: usize,
     json: bool,
 }
 
@@ -337,12 +417,16 @@ impl Output {
 
     fn write(&mut self, record: &Record) -> Result<()> {
         if let Some(results) = &mut self.results {
-            results.append(record)?;
+            results.keep(record)?;
         }
         self.summary.add(record);
-        let json = self.json;
+        let (json, paint) = (self.json, self.paint);
         self.terminal.print(|out| {
-            if json { report::json::line(out, record) } else { report::text::row(out, record) }
+            if json {
+                report::json::line(out, record)
+            } else {
+                report::text::row(out, record, paint)
+            }
         })?;
         self.terminal.progress.done(record.verdict);
         Ok(())
@@ -356,31 +440,76 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        let (summary, seconds) = (self.summary, elapsed.as_secs_f64());
-        self.terminal.print(|out| report::text::summary(out, &summary, seconds, skipped))
+        let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
+        self.terminal.print(|out| {
+            report::text::continued(out, finished)?;
+            report::text::summary(out, &summary, seconds, skipped)
+        })
     }
 }
 
 /// Parses the command line and does what it says.
 pub fn run() -> Result<ExitCode> {
-    let args = match Args::try_parse() {
+    let typed: Vec<OsString> = env::args_os().collect();
+    let command = described(&typed);
+    let file = config::file(&typed);
+    let arguments = config::expand(&command, typed)?;
+    let parsed = command.try_get_matches_from(arguments).and_then(|matches| {
+        misplaced(&matches)?;
+        Args::from_arg_matches(&matches)
+    });
+    let args = match parsed {
         Ok(args) => args,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, file),
     };
+    args.screen.set_log_level();
+    let screen = args.screen.screen();
     match args.command {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
-        Some(Command::Radius(args)) => return radius::run(args),
+        Some(Command::Radius(args)) => return radius::run(args, screen),
         Some(Command::CheckProof(args)) => return check_proof::run(&args),
         Some(Command::Maximize(args)) => return maximize::run(args),
+        Some(Command::Status(args)) => return status::run(&args),
+        Some(Command::Merge(args)) => return merge::run(&args),
+        Some(Command::Completions { shell }) => pages::completions(Args::command(), shell)?,
+        Some(Command::Man { command }) => pages::manual(Args::command(), command.as_deref())?,
         Some(Command::Bench(bench)) => {
             bench::run(bench)?;
             if STOP.load(Ordering::Relaxed) {
                 return Ok(ExitCode::from(130));
             }
         }
-        None => return Job::new(args.attack)?.run(),
+        None => return Job::new(args.attack, screen)?.run(),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command line's description. `-h` shows the page that fits a screen, unless it is about a command of ours.
+fn described(typed: &[OsString]) -> clap::Command {
+    let command = Args::command().color(screen::help_colours(typed));
+    let is_ours = config::chosen(&command, typed).get_name() == command.get_name();
+    if is_ours && typed.iter().any(|argument| argument == "-h") {
+        command.override_help(SHORT_HELP)
+    } else {
+        command
+    }
+}
+
+/// Options of an attack that were typed before another command would go unheard.
+fn misplaced(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(name) = matches.subcommand_name() else { return Ok(()) };
+    let command = Args::command();
+    let typed = |arg: &&clap::Arg| {
+        let source = matches.value_source(arg.get_id().as_str());
+        !arg.is_global_set() && source == Some(ValueSource::CommandLine)
+    };
+    match command.get_arguments().find(typed).and_then(clap::Arg::get_long) {
+        Some(option) => {
+            let text = format!("--{option} must come after '{name}', if it is an option of it");
+            Err(clap::Error::raw(ErrorKind::ArgumentConflict, text))
+        }
+        None => Ok(()),
+    }
 }
 
 fn inspect(path: PathBuf, json: bool) -> Result<()> {
@@ -395,7 +524,7 @@ fn inspect(path: PathBuf, json: bool) -> Result<()> {
 }
 
 /// Help and version go to stdout as clap writes them; a mistake becomes one line on stderr.
-fn usage(error: &clap::Error) -> Result<ExitCode> {
+fn usage(error: &clap::Error, file: Option<PathBuf>) -> Result<ExitCode> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         error.print().context("stdout")?;
         return Ok(ExitCode::SUCCESS);
@@ -405,7 +534,11 @@ fn usage(error: &clap::Error) -> Result<ExitCode> {
     let said: Vec<&str> =
         said.filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
     let line = said.join(" ");
-    bail!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line))
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    match file {
+        Some(file) => bail!("{line} (typed, or in {}; try --help)", file.display()),
+        None => bail!("{line} (try --help)"),
+    }
 }
 
 /// Did stdout's reader go away?

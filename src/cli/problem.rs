@@ -1,5 +1,6 @@
 //! What the commands have in common: a model, images and targets, opened and checked; where answers go.
 
+use std::env;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,13 +12,18 @@ use rayon::prelude::*;
 use rw_adv::input::{DataSource, Dataset, Norm, Sample, Selection, Split, TargetChoice, Targets};
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::report::{CommonSettings, Contents, Progress, ResultDirectory, WitnessFiles};
+use rw_adv::report::{CommonSettings, Progress, data_sha256};
 use rw_adv::verify;
 
+use super::out::OutArgs;
+use super::screen::Screen;
 use super::{positive, threads};
 
 /// How many images are looked at when none are named.
 const DEFAULT_IMAGES: usize = 10;
+
+/// Where Slurm says how many cores a task may use.
+const GRANTED_CPUS: &str = "SLURM_CPUS_PER_TASK";
 
 /// What is looked at.
 #[derive(clap::Args)]
@@ -51,19 +57,17 @@ pub struct RunArgs {
     /// Seed of the random starts
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Number of threads [default: one per core]
+    /// Number of threads [default: SLURM_CPUS_PER_TASK, or one per core]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
-    /// Write the records (results.jsonl, radii.jsonl), summary.json, pictures and arrays to a new directory
-    ///
-    /// For every adversary its folder adversarial/ receives, as .npy and .png: the image (IMAGE), the adversary
-    /// (IMAGE_cC_wW) and the signed difference (IMAGE_cC_wW_difference); and all three side by side in
-    /// IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    pub out: OutArgs,
     /// Print JSON Lines on stdout instead of a table
     #[arg(long)]
     pub json: bool,
+    /// Print what would be done, and on what; nothing is searched and nothing written
+    #[arg(long, hide_short_help = true)]
+    pub dry_run: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -79,21 +83,17 @@ impl RunArgs {
 
     /// Makes the threads, as many as were asked for.
     pub fn start_threads(&self) -> Result<()> {
-        let Some(threads) = self.threads else { return Ok(()) };
+        let Some(threads) = self.threads.or_else(granted_cpus) else { return Ok(()) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build_global().context("--threads")
     }
+}
 
-    /// The result directory, opened before searching, so that nothing found is lost to an unwritable place.
-    pub fn open_results(
-        &self,
-        contents: Contents,
-        model: &OnnxModel,
-    ) -> Result<Option<(ResultDirectory, WitnessFiles)>> {
-        let Some(out) = &self.out else { return Ok(None) };
-        let results = ResultDirectory::create(out, contents)?;
-        Ok(Some((results, WitnessFiles::create(out, &model.input_dims)?)))
-    }
+/// The cores that Slurm gives a task, where it says so: what the machine has may be more.
+fn granted_cpus() -> Option<usize> {
+    let value = env::var(GRANTED_CPUS).ok()?;
+    let cpus = threads(&value);
+    cpus.inspect_err(|problem| log::warn!("{GRANTED_CPUS} is '{value}': {problem}")).ok()
 }
 
 /// A model, images and targets.
@@ -138,12 +138,13 @@ impl Problem {
     }
 
     /// What was asked for, to be kept beside the results.
-    pub fn settings(&self, run: &RunArgs, patience: usize) -> CommonSettings {
+    pub fn settings(&self, run: &RunArgs, patience: usize, items: &[Item]) -> CommonSettings {
         CommonSettings {
             model: self.path.display().to_string(),
             model_sha256: self.model.sha256.clone(),
             widths: self.model.network.widths(),
             data: self.data.describe(),
+            data_sha256: data_sha256(items.iter().map(|item| &item.sample)),
             images: self.images.clone(),
             norm: self.norm.name(),
             target: self.asked.to_string(),
@@ -207,8 +208,9 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub fn new(outlives_reader: bool, steps: usize) -> Self {
-        Self { stdout: Some(io::stdout()), outlives_reader, progress: Progress::new(steps) }
+    pub fn new(screen: Screen, outlives_reader: bool, steps: usize) -> Self {
+        let progress = if screen.quiet { Progress::hidden() } else { Progress::new(steps) };
+        Self { stdout: Some(io::stdout()), outlives_reader, progress }
     }
 
     /// Writes to stdout with the progress bar out of the way.

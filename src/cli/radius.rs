@@ -16,7 +16,9 @@ use rw_adv::report::{
 };
 use rw_adv::search::SearchOptions;
 
+use super::out::Work;
 use super::problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
+use super::screen::Screen;
 use super::{at_least_one, positive};
 
 #[derive(clap::Args)]
@@ -54,10 +56,11 @@ struct Job {
     problem: Problem,
     options: RadiusOptions,
     run: RunArgs,
+    screen: Screen,
 }
 
 /// Prints the radii of the images that were asked for.
-pub fn run(args: RadiusArgs) -> Result<ExitCode> {
+pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     args.run.start_threads()?;
     let norm = args.problem.norm;
@@ -71,18 +74,27 @@ pub fn run(args: RadiusArgs) -> Result<ExitCode> {
         precision: args.precision,
         search,
     };
-    Job { problem, options, run: args.run }.run(&clock)
+    Job { problem, options, run: args.run, screen }.run(&clock)
 }
 
 impl Job {
     fn run(self, clock: &Budget) -> Result<ExitCode> {
         let items = self.problem.items()?;
-        let (results, files) = self.run.open_results(Contents::Radii, &self.problem.model)?.unzip();
+        let (settings, skipped) = (self.settings(&items), self.problem.skipped(&items));
+        if self.run.dry_run {
+            return self.run.show_plan(Contents::Radii, &settings, &settings.common, &items);
+        }
+        let dims = &self.problem.model.input_dims;
+        let work = self.run.out.begin(Contents::Radii, &settings, items, dims)?;
+        let Work { items, asked, finished, results, witnesses } = work;
         catch_interrupts()?;
+        let mut summary = RadiusSummary::new(asked);
+        finished.iter().for_each(|record| summary.add(record));
         let mut output = Output {
-            terminal: Terminal::new(results.is_some(), items.len()),
+            terminal: Terminal::new(self.screen, results.is_some(), items.len()),
             results,
-            summary: RadiusSummary::new(items.len()),
+            summary,
+            finished: finished.len(),
             json: self.run.json,
         };
         output.begin()?;
@@ -91,7 +103,7 @@ impl Job {
             if STOP.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let done = self.record(item, files.as_ref()).and_then(|record| {
+            let done = self.record(item, witnesses.as_ref()).and_then(|record| {
                 output.lock().unwrap_or_else(PoisonError::into_inner).write(&record)
             });
             // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
@@ -100,13 +112,17 @@ impl Job {
         let mut output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
         let interrupted = STOP.load(Ordering::Relaxed);
         output.summary.interrupted = interrupted;
-        let RadiusOptions { max_delta, precision, search, .. } = self.options;
-        let common = self.problem.settings(&self.run, search.patience);
-        let settings = RadiusSettings { common, max_delta, precision };
-        let finished = output.finish(&settings, clock.elapsed(), self.problem.skipped(&items));
+        let finished = output.finish(&settings, clock.elapsed(), skipped);
         searched?;
         finished?;
         Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS })
+    }
+
+    /// What was asked for, to be kept beside the results.
+    fn settings(&self, items: &[Item]) -> RadiusSettings {
+        let RadiusOptions { max_delta, precision, search, .. } = self.options;
+        let common = self.problem.settings(&self.run, search.patience, items);
+        RadiusSettings { common, max_delta, precision }
     }
 
     fn record(&self, item: &Item, files: Option<&WitnessFiles>) -> Result<RadiusRecord> {
@@ -133,6 +149,8 @@ struct Output {
     terminal: Terminal,
     results: Option<ResultDirectory>,
     summary: RadiusSummary,
+    /// Records that were there before.
+    finished: usize,
     json: bool,
 }
 
@@ -143,7 +161,7 @@ impl Output {
 
     fn write(&mut self, record: &RadiusRecord) -> Result<()> {
         if let Some(results) = &mut self.results {
-            results.append(record)?;
+            results.keep(record)?;
         }
         self.summary.add(record);
         let json = self.json;
@@ -171,8 +189,10 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        let summary = self.summary;
-        let seconds = elapsed.as_secs_f64();
-        self.terminal.print(|out| report::text::radius_summary(out, &summary, seconds, skipped))
+        let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
+        self.terminal.print(|out| {
+            report::text::continued(out, finished)?;
+            report::text::radius_summary(out, &summary, seconds, skipped)
+        })
     }
 }

@@ -102,6 +102,21 @@ impl Domain {
         self.with_lines(&text, path)
     }
 
+    /// Adds bounds and constraints as a file would hold them, one a line.
+    ///
+    /// ```
+    /// # use rw_adv::input::Domain;
+    /// let domain = Domain::new_box(3, 0.0, 1.0).with_text("x1 <= 0.5\nx0 + x2 <= 1")?;
+    /// assert_eq!((domain.upper[1], domain.constraints.len()), (0.5, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a line makes no sense, or bounds leave nothing of an input.
+    pub fn with_text(self, text: &str) -> Result<Self, DomainError> {
+        self.with_lines(text, Path::new("constraints"))
+    }
+
     fn with_lines(mut self, text: &str, path: &Path) -> Result<Self, DomainError> {
         let mut bounds: BTreeMap<usize, Bounds> = BTreeMap::new();
         for (line, content) in text.lines().enumerate().map(|(index, content)| (index + 1, content))

@@ -1,16 +1,21 @@
-//! The progress bar: how many are done, what came out so far, how long it will take. The only file that says
-//! `indicatif`.
-//!
-//! It lives on stderr and only when that is a terminal; otherwise nothing is written at all.
+//! How many are done, what came out so far, how long it will take: a bar on stderr if that is a terminal, otherwise a line every
+//! ten seconds. The only file that says `indicatif`.
 
 use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
 use crate::verdict::Verdict;
 
 const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
+
+/// How often a line is written where there is no bar.
+const EVERY: Duration = Duration::from_secs(10);
 
 /// The bar on the terminal, for whoever writes there without knowing of it: a logger.
 static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
@@ -25,24 +30,33 @@ pub fn with_bar_aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// A bar over all (image, target) pairs, or over all images. Shared between threads.
+/// Progress over all (image, target) pairs, or over all images. Shared between threads.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     counts: Mutex<[usize; Verdict::ALL.len()]>,
+    lines: Option<Lines>,
 }
 
 impl Progress {
-    /// A bar that is drawn if stderr is a terminal.
+    /// A bar if stderr is a terminal, lines otherwise.
     pub fn new(pairs: usize) -> Self {
-        // indicatif draws nothing when stderr is no terminal.
+        if !io::stderr().is_terminal() {
+            let mut progress = Self::on(ProgressDrawTarget::hidden(), pairs);
+            let to_stderr = |line: &str| {
+                // Nothing is left to do when stderr is gone.
+                let _ = io::stderr().write_all(line.as_bytes());
+            };
+            progress.lines = Some(Lines::start(progress.bar.clone(), EVERY, to_stderr));
+            return progress;
+        }
         let progress = Self::on(ProgressDrawTarget::stderr(), pairs);
         progress.bar.tick();
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.bar.downgrade());
         progress
     }
 
-    /// A bar that is never drawn.
+    /// Nothing is shown.
     pub fn hidden() -> Self {
         Self::on(ProgressDrawTarget::hidden(), 0)
     }
@@ -50,7 +64,7 @@ impl Progress {
     fn on(target: ProgressDrawTarget, pairs: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(pairs as u64), target);
         bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is valid"));
-        Self { bar, counts: Mutex::default() }
+        Self { bar, counts: Mutex::default(), lines: None }
     }
 
     /// One more pair is done.
@@ -71,10 +85,57 @@ impl Progress {
         self.bar.suspend(write)
     }
 
-    /// Takes the bar away for good.
-    pub fn finish(&self) {
+    /// Takes the bar away for good, or ends the lines.
+    pub fn finish(&mut self) {
+        self.lines = None;
         self.bar.finish_and_clear();
     }
+}
+
+/// A thread that writes a line every now and then.
+#[derive(Debug)]
+struct Lines {
+    /// Gone when the thread shall end.
+    going_on: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    fn start(bar: ProgressBar, every: Duration, write: impl Fn(&str) + Send + 'static) -> Self {
+        let (going_on, ended) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                write(&line(&bar));
+            }
+        });
+        Self { going_on: Some(going_on), thread: Some(thread) }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.going_on = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// `rw-adv: progress: 3 of 90, 1 adversarial, 2 unknown; 10 seconds elapsed, 5 minutes left`.
+fn line(bar: &ProgressBar) -> String {
+    let (done, asked) = (bar.position(), bar.length().unwrap_or_default());
+    let mut text = format!("rw-adv: progress: {done} of {asked}");
+    let message = bar.message();
+    if !message.is_empty() {
+        write!(text, ", {message}").expect("a string takes all text");
+    }
+    write!(text, "; {} elapsed", HumanDuration(bar.elapsed())).expect("a string takes all text");
+    if done > 0 {
+        write!(text, ", {} left", HumanDuration(bar.eta())).expect("a string takes all text");
+    }
+    text.push('\n');
+    text
 }
 
 /// `3 adversarial, 1 unknown`.
@@ -93,7 +154,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_counted_in_their_order() {
-        let progress = Progress::hidden();
+        let mut progress = Progress::hidden();
         for verdict in [Verdict::Unknown, Verdict::Adversarial, Verdict::Unknown] {
             progress.done(verdict);
         }
@@ -110,10 +171,25 @@ mod tests {
 
     #[test]
     fn a_bar_that_is_gone_is_in_nobodys_way() {
-        let progress = Progress::new(3);
+        let mut progress = Progress::new(3);
         assert_eq!(with_bar_aside(|| 7), 7);
         progress.finish();
         drop(progress);
         assert_eq!(with_bar_aside(|| 8), 8);
+    }
+
+    #[test]
+    fn where_there_is_no_bar_lines_tell_how_far_it_is() {
+        let progress = Progress::on(ProgressDrawTarget::hidden(), 90);
+        progress.done(Verdict::Robust);
+        let (sender, lines) = mpsc::channel();
+        let send = move |line: &str| drop(sender.send(line.to_owned()));
+        let running = Lines::start(progress.bar.clone(), Duration::from_millis(1), send);
+        let line = lines.recv().expect("a line comes");
+        assert!(line.starts_with("rw-adv: progress: 1 of 90, 1 robust; "), "{line}");
+        assert!(line.ends_with(" left\n"), "{line}");
+        drop(running);
+        // The thread is gone, and with it the other end.
+        assert!(lines.iter().all(|line| line.contains("1 of 90")));
     }
 }

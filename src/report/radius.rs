@@ -1,6 +1,8 @@
 //! One flat row per image: how far it may be changed. Field names are a contract with users' scripts.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::record::CommonSettings;
 use crate::input::Sample;
@@ -11,10 +13,10 @@ use crate::radius::{Radii, RadiusOptions};
 pub const RADIUS_SCHEMA: &str = "rw-adv/radius/1";
 
 /// What is known about one image. What was not found is `null`, never a made-up number.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RadiusRecord {
     /// The version of the record format, `rw-adv/radius/1`.
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// Index of the image in the data, base 0.
     pub image: usize,
     /// File name, when the image came from one of its own.
@@ -27,7 +29,7 @@ pub struct RadiusRecord {
     /// Whether that is not the true label.
     pub misclassified: bool,
     /// The norm the radii are measured in.
-    pub norm: &'static str,
+    pub norm: Cow<'static, str>,
     /// The largest budget within which there is provably no adversary.
     pub certified_radius: f64,
     /// Distance of the nearest adversary that was found.
@@ -39,7 +41,7 @@ pub struct RadiusRecord {
     /// Time spent on this image.
     pub seconds: f64,
     /// Why work ended.
-    pub stop: &'static str,
+    pub stop: Cow<'static, str>,
     /// The seed of the run.
     pub seed: u64,
     /// The adversary's picture, relative to the result directory.
@@ -59,19 +61,19 @@ impl RadiusRecord {
     ) -> Self {
         let adversary = radii.adversary.as_ref();
         Self {
-            schema: RADIUS_SCHEMA,
+            schema: RADIUS_SCHEMA.into(),
             image: sample.index,
             name: sample.name.clone(),
             label: sample.label.map(|label| label.0),
             predicted: predicted.0,
             misclassified: sample.label.is_some_and(|label| label != predicted),
-            norm: options.norm.name(),
+            norm: options.norm.name().into(),
             certified_radius: radii.certified,
             attack_radius: radii.attacked(),
             target: adversary.map(|adversary| adversary.target.0),
             changed_pixels: adversary.map(|adversary| adversary.witness.point().changed_pixels()),
             seconds,
-            stop: radii.stop.name(),
+            stop: radii.stop.name().into(),
             seed: options.search.seed,
             png: None,
             npy: None,

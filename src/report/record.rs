@@ -1,8 +1,9 @@
 //! One flat row per (image, target). Field names are a contract with users' scripts.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::input::Sample;
 use crate::network::Label;
@@ -13,10 +14,10 @@ use crate::verify::{Answer, Attack};
 pub const SCHEMA: &str = "rw-adv/1";
 
 /// What is known about one image and target. What was not computed is `null`, never a made-up number.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// The version of the record format, `rw-adv/1`.
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// Index of the image in the data, base 0.
     pub image: usize,
     /// File name, when the image came from one of its own.
@@ -31,7 +32,7 @@ pub struct Record {
     /// The budget.
     pub delta: f64,
     /// The norm the budget is measured in.
-    pub norm: &'static str,
+    pub norm: Cow<'static, str>,
     /// `adversarial`, `robust` or `unknown`.
     pub verdict: Verdict,
     /// Largest `y_target − y_predicted` found, in `f64`.
@@ -45,7 +46,7 @@ pub struct Record {
     /// `upper_bound − margin`.
     pub gap: Option<f64>,
     /// How the bound was proven: `envelope`, or `branch` if the set was divided.
-    pub bound_method: Option<&'static str>,
+    pub bound_method: Option<Cow<'static, str>>,
     /// Whether the gap is closed: no point of the set has a larger margin (by 1e-6, or `--gap`).
     pub optimal: bool,
     /// What branch and bound claims no point can exceed, with `--method milp`: not a proof.
@@ -69,14 +70,14 @@ pub struct Record {
     /// Parts that were still to be divided.
     pub open_nodes: usize,
     /// Seconds and the bound that was reached then, with `--branch`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound_trace: Vec<(f64, f64)>,
     /// Time spent on this record.
     pub seconds: f64,
     /// Time from the start of the search until the best point was found.
     pub seconds_to_best: f64,
     /// Why the search ended.
-    pub stop: &'static str,
+    pub stop: Cow<'static, str>,
     /// The seed of this search, made of `--seed`, image and target.
     pub seed: u64,
     /// The picture, relative to the result directory.
@@ -98,21 +99,21 @@ impl Record {
         // What overflowed is no bound.
         let bound = answer.bound.filter(|bound| bound.value().is_finite());
         Self {
-            schema: SCHEMA,
+            schema: SCHEMA.into(),
             image: sample.index,
             name: sample.name.clone(),
             label: sample.label.map(|l| l.0),
             predicted: pair.0.0,
             target: pair.1.0,
             delta: attack.delta,
-            norm: attack.norm.name(),
+            norm: attack.norm.name().into(),
             verdict: answer.verdict,
             margin: point.margin(),
             margin_f32: point.margin_f32(),
             margin_png: answer.picture.as_ref().map(|picture| picture.margin()),
             upper_bound: bound.map(|bound| bound.value()),
             gap: bound.and(answer.gap()),
-            bound_method: bound.map(|bound| bound.method().name()),
+            bound_method: bound.map(|bound| bound.method().name().into()),
             optimal: bound.and(answer.gap()).is_some_and(|gap| gap <= attack.gap()),
             claimed_bound: found.claimed_bound.filter(|bound| bound.is_finite()),
             distance: point.distance(),
@@ -127,7 +128,7 @@ impl Record {
             bound_trace: answer.tree.seconds_and_bounds(),
             seconds,
             seconds_to_best: found.time_to_best.as_secs_f64(),
-            stop: answer.stop.name(),
+            stop: answer.stop.name().into(),
             seed: answer.seed,
             png: None,
             npy: None,
@@ -254,6 +255,8 @@ pub struct CommonSettings {
     pub widths: Vec<usize>,
     /// The data, described.
     pub data: String,
+    /// SHA-256 of the images looked at, with their labels.
+    pub data_sha256: String,
     /// The images looked at.
     pub images: Vec<usize>,
     /// The norm of the budget.
@@ -282,6 +285,8 @@ pub struct Settings {
     pub gap: f64,
     /// The algorithm.
     pub method: &'static str,
+    /// Whether branch and bound began with a point of ours.
+    pub warm_start: bool,
     /// What was wanted, `optimum` or `verdict`.
     pub goal: &'static str,
     /// How walks leave a region.

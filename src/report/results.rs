@@ -1,12 +1,20 @@
 //! The result directory: opened before anything is computed, each record on disk as soon as it is known.
+//!
+//! A record is whole or absent, whenever the process is killed: its witness's files are in place before it is appended, with a
+//! single write, and what a killed process left of a line is dropped when the directory is opened again.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::attempts::{ATTEMPTS, Attempt, Gathered, replace};
+use super::manifest::{Lock, MANIFEST, Manifest};
+use super::row::Row;
+use super::shard::Shard;
+use super::witness::WitnessFiles;
 use super::{json, npy};
 
 /// A result that could not be stored, and where.
@@ -15,8 +23,41 @@ pub enum ReportError {
     /// Earlier results are in the way.
     #[error("{}: holds results already; name another directory or remove it", .0.display())]
     Taken(PathBuf),
+    /// An earlier run is in the way, and could be continued.
+    #[error("{}: holds results already; continue them with --resume or name another directory", .0.display())]
+    Begun(PathBuf),
+    /// The earlier run was another one.
+    #[error("{}: holds another run ({difference}); name another directory", path.display())]
+    Differs {
+        /// The directory.
+        path: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// Nothing tells what the results belong to.
+    #[error("{}: has no manifest.json, so there is no run to continue", .0.display())]
+    NoManifest(PathBuf),
+    /// Another process is at work there.
+    #[error("{}: another rw-adv is writing there", .0.display())]
+    Busy(PathBuf),
+    /// Records cannot all be true.
+    #[error("{}: contradictory: {problem}", path.display())]
+    Contradiction {
+        /// The file of the record that does not fit.
+        path: PathBuf,
+        /// What does not.
+        problem: String,
+    },
+    /// What is there is not what should be.
+    #[error("{}: cannot read", path.display())]
+    Unreadable {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system, or the reader, said.
+        source: io::Error,
+    },
     /// The file system says no.
-    #[error("{}: cannot write: {source}", path.display())]
+    #[error("{}: cannot write", path.display())]
     Unwritable {
         /// The file or directory.
         path: PathBuf,
@@ -26,7 +67,8 @@ pub enum ReportError {
 }
 
 /// What a result directory holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Contents {
     /// One record per image and target.
     Attacks,
@@ -39,8 +81,17 @@ pub enum Contents {
 impl Contents {
     const ALL: [Self; 3] = [Self::Attacks, Self::Radii, Self::Maximum];
 
+    /// The name in a manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attacks => "attacks",
+            Self::Radii => "radii",
+            Self::Maximum => "maximum",
+        }
+    }
+
     /// Where the records go.
-    fn file(self) -> &'static str {
+    pub(super) fn file(self) -> &'static str {
         match self {
             Self::Attacks => "results.jsonl",
             Self::Radii => "radii.jsonl",
@@ -49,12 +100,37 @@ impl Contents {
     }
 }
 
+/// How to open a result directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// There must be no results yet.
+    New,
+    /// Continue what is there, if anything is.
+    Resume,
+    /// Work on one share; others may be working beside us.
+    Shard(Shard),
+}
+
 /// Where the records and `summary.json` go.
 #[derive(Debug)]
 pub struct ResultDirectory {
     path: PathBuf,
-    contents: Contents,
+    file: PathBuf,
     records: File,
+    /// Of a share only the records are kept: the summary is that of the whole.
+    is_attempt: bool,
+    _lock: Option<Lock>,
+}
+
+/// A result directory ready for records, and what it held before.
+#[derive(Debug)]
+pub struct Opened<R> {
+    /// For the records.
+    pub results: ResultDirectory,
+    /// For the witnesses.
+    pub witnesses: WitnessFiles,
+    /// What is finished already.
+    pub finished: Gathered<R>,
 }
 
 const SUMMARY: &str = "summary.json";
@@ -65,23 +141,89 @@ impl ResultDirectory {
     /// # Errors
     /// When the directory holds results already, or cannot be written to.
     pub fn create(path: &Path, contents: Contents) -> Result<Self, ReportError> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |source| ReportError::Unwritable { path, source }
-        };
-        fs::create_dir_all(path).map_err(at(path))?;
-        // Results of another kind have a summary too, which must not be lost.
-        if Contents::ALL.iter().any(|kind| path.join(kind.file()).exists()) {
+        make(path)?;
+        if holds_results(path) {
             return Err(ReportError::Taken(path.to_owned()));
         }
         let file = path.join(contents.file());
-        match File::create_new(&file) {
-            Ok(records) => Ok(Self { path: path.to_owned(), contents, records }),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                Err(ReportError::Taken(path.to_owned()))
-            }
-            Err(e) => Err(at(&file)(e)),
+        let records = File::create_new(&file).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => ReportError::Taken(path.to_owned()),
+            _ => ReportError::Unwritable { path: file.clone(), source },
+        })?;
+        Ok(Self { path: path.to_owned(), file, records, is_attempt: false, _lock: None })
+    }
+
+    /// Opens the directory for the work of the manifest, on a model whose input has these dimensions.
+    ///
+    /// # Errors
+    /// When the directory holds results that are not to be continued, or of another run, or cannot be read or written.
+    pub fn open<R: Row>(
+        path: &Path,
+        manifest: &Manifest,
+        opening: Opening,
+        dims: &[usize],
+    ) -> Result<Opened<R>, ReportError> {
+        make(path)?;
+        check(path, manifest, opening)?;
+        let is_first = manifest.claim(path)?;
+        if opening == Opening::New && !is_first {
+            return Err(ReportError::Begun(path.to_owned()));
         }
+        match opening {
+            Opening::Shard(shard) => Self::attempt(path, manifest, shard, dims),
+            _ => Self::whole(path, manifest, dims),
+        }
+    }
+
+    /// What is finished already, with the refusals of [`open`](Self::open) and without writing anything.
+    ///
+    /// # Errors
+    /// When the directory holds results that are not to be continued, or of another run, or cannot be read.
+    pub fn look<R: Row>(
+        path: &Path,
+        manifest: &Manifest,
+        opening: Opening,
+    ) -> Result<Gathered<R>, ReportError> {
+        check(path, manifest, opening)?;
+        Gathered::read(path, manifest)
+    }
+
+    fn attempt<R: Row>(
+        path: &Path,
+        manifest: &Manifest,
+        shard: Shard,
+        dims: &[usize],
+    ) -> Result<Opened<R>, ReportError> {
+        let finished = Gathered::read(path, manifest)?;
+        let Attempt { path: file, records, folder } = Attempt::begin(path, shard)?;
+        let results = Self { path: path.to_owned(), file, records, is_attempt: true, _lock: None };
+        Ok(Opened { results, witnesses: WitnessFiles::create(&folder, dims)?, finished })
+    }
+
+    fn whole<R: Row>(
+        path: &Path,
+        manifest: &Manifest,
+        dims: &[usize],
+    ) -> Result<Opened<R>, ReportError> {
+        let lock = Lock::of(path)?;
+        let finished = Gathered::read(path, manifest)?;
+        let witnesses = WitnessFiles::create(path, dims)?;
+        finished.store(path, manifest)?;
+        let file = path.join(manifest.contents().file());
+        let records = File::options().append(true).open(&file);
+        let records =
+            records.map_err(|source| ReportError::Unwritable { path: file.clone(), source })?;
+        let path = path.to_owned();
+        let results = Self { path, file, records, is_attempt: false, _lock: Some(lock) };
+        Ok(Opened { results, witnesses, finished })
+    }
+
+    /// Keeps one record. What was called off is not worth keeping in an attempt: another one does it again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&mut self, record: &impl Row) -> Result<(), ReportError> {
+        if self.is_attempt && !record.is_finished() { Ok(()) } else { self.append(record) }
     }
 
     /// Appends one record, whole, with a single write.
@@ -91,8 +233,7 @@ impl ResultDirectory {
     pub fn append(&mut self, record: &impl Serialize) -> Result<(), ReportError> {
         let mut line = Vec::new();
         let written = json::line(&mut line, record).and_then(|()| self.records.write_all(&line));
-        let path = || self.path.join(self.contents.file());
-        written.map_err(|source| ReportError::Unwritable { path: path(), source })
+        written.map_err(|source| ReportError::Unwritable { path: self.file.clone(), source })
     }
 
     /// Writes a NumPy array of shape `dims`.
@@ -105,7 +246,7 @@ impl ResultDirectory {
         written.map_err(|source| ReportError::Unwritable { path, source })
     }
 
-    /// Writes `summary.json`.
+    /// Writes `summary.json`, unless this is an attempt at a share.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -116,14 +257,53 @@ impl ResultDirectory {
         settings: &impl Serialize,
         elapsed: Duration,
     ) -> Result<(), ReportError> {
-        let path = self.path.join(SUMMARY);
-        let write = || -> io::Result<()> {
-            let mut text = Vec::new();
-            json::summary(&mut text, schema, summary, settings, elapsed)?;
-            fs::write(&path, text)
-        };
-        write().map_err(|source| ReportError::Unwritable { path: path.clone(), source })
+        if self.is_attempt {
+            return Ok(());
+        }
+        write_summary(&self.path, schema, summary, settings, elapsed)
     }
+}
+
+/// Writes `summary.json`, whole.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_summary(
+    directory: &Path,
+    schema: &str,
+    summary: &impl Serialize,
+    settings: &impl Serialize,
+    elapsed: Duration,
+) -> Result<(), ReportError> {
+    let path = directory.join(SUMMARY);
+    let mut text = Vec::new();
+    match json::summary(&mut text, schema, summary, settings, elapsed) {
+        Ok(()) => replace(&path, &text),
+        Err(source) => Err(ReportError::Unwritable { path, source }),
+    }
+}
+
+/// Whether a run with this manifest may work there.
+fn check(path: &Path, manifest: &Manifest, opening: Opening) -> Result<(), ReportError> {
+    if opening == Opening::New && holds_results(path) {
+        return Err(ReportError::Begun(path.to_owned()));
+    }
+    match Manifest::read(path)? {
+        Some(theirs) => manifest.compare(&theirs, path),
+        None if holds_results(path) => Err(ReportError::NoManifest(path.to_owned())),
+        None => Ok(()),
+    }
+}
+
+fn make(path: &Path) -> Result<(), ReportError> {
+    fs::create_dir_all(path)
+        .map_err(|source| ReportError::Unwritable { path: path.to_owned(), source })
+}
+
+/// Results of any kind: another kind's summary must not be lost either.
+fn holds_results(path: &Path) -> bool {
+    let records = Contents::ALL.iter().map(|kind| kind.file());
+    records.chain([MANIFEST, ATTEMPTS]).any(|name| path.join(name).exists())
 }
 
 #[cfg(test)]

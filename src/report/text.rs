@@ -5,8 +5,10 @@ use std::path::Path;
 
 use super::histogram::histogram;
 use super::maximize::MaximizeRecord;
+use super::paint::Paint;
 use super::radius::{Averages, RadiusRecord, RadiusSummary};
 use super::record::{Record, Summary};
+use super::shard::ranges;
 use crate::onnx::{NodeNote, OnnxModel, Role};
 
 /// The table's head.
@@ -29,17 +31,17 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// One line per record; a prediction that is not the label is marked.
-pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
+pub fn row(out: &mut impl Write, record: &Record, paint: Paint) -> io::Result<()> {
     let label = record.label.map_or("?".into(), |l| l.to_string());
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>5} {:>9} {:>6} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
         record.image,
         label,
         record.predicted,
         record.target,
-        record.verdict,
+        paint.verdict(record.verdict, 11),
         record.margin,
         record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
         record.distance,
@@ -48,6 +50,29 @@ pub fn row(out: &mut impl Write, record: &Record) -> io::Result<()> {
         record.seconds,
         if wrong { "  misclassified" } else { "" }
     )
+}
+
+/// How many records a run that was continued has not made itself.
+pub fn continued(out: &mut impl Write, finished: usize) -> io::Result<()> {
+    match finished {
+        0 => Ok(()),
+        _ => writeln!(out, "continued: {finished} were finished before, and count below"),
+    }
+}
+
+/// How much of a run is done.
+pub fn status(out: &mut impl Write, records: usize, asked: usize) -> io::Result<()> {
+    let verdict = if records < asked { "incomplete" } else { "complete" };
+    writeln!(out, "{verdict}: {records} of {asked} records")
+}
+
+/// Shards as `sbatch --array=` takes them, or one a line.
+pub fn shards(out: &mut impl Write, shards: &[usize], lines: bool) -> io::Result<()> {
+    match shards {
+        [] => Ok(()),
+        _ if lines => shards.iter().try_for_each(|shard| writeln!(out, "{shard}")),
+        _ => writeln!(out, "{}", ranges(shards)),
+    }
 }
 
 /// The lines below the table.

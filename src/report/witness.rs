@@ -7,6 +7,7 @@
 //! the distance of the record is the norm of just these numbers.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::results::ReportError;
@@ -17,6 +18,62 @@ use crate::verdict::{EightBit, Witness, nearest_byte};
 
 /// The folder in the result directory.
 const FOLDER: &str = "adversarial";
+
+/// How files end that are not whole yet.
+const PARTIAL: &str = "partial";
+
+/// What the names of a witness's files begin with.
+fn stem(image: usize, (predicted, target): (Label, Label)) -> String {
+    format!("{FOLDER}/{image}_c{predicted}_w{target}")
+}
+
+/// What a process that was killed has left behind.
+fn remove_partial(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == PARTIAL) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the files of a witness that lie in the folder `from` a place in `to` as well.
+pub(super) fn adopt(
+    from: &Path,
+    to: &Path,
+    (image, pair): (usize, (Label, Label)),
+) -> Result<(), ReportError> {
+    let stem = stem(image, pair);
+    let of_witness = [".npy", "_difference.npy", ".png", "_difference.png", "_strip.png"];
+    let of_image = [".npy", ".png"].map(|end| format!("{FOLDER}/{image}{end}"));
+    let names = of_witness.map(|end| format!("{stem}{end}"));
+    let folder = to.join(FOLDER);
+    fs::create_dir_all(&folder)
+        .map_err(|source| ReportError::Unwritable { path: folder, source })?;
+    // No pictures without numbers: these must be there.
+    let needed = from.join(&names[0]);
+    if let Err(source) = fs::metadata(&needed) {
+        return Err(ReportError::Unreadable { path: needed, source });
+    }
+    for name in names.iter().chain(&of_image) {
+        let (source, path) = (from.join(name), to.join(name));
+        if source.exists() {
+            link(&source, &path).map_err(|source| ReportError::Unwritable { path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes `path` the same file as `source`, or a copy where there are no links; whole or not at all.
+fn link(source: &Path, path: &Path) -> io::Result<()> {
+    let partial = path.with_extension(PARTIAL);
+    let linked = fs::hard_link(source, &partial).or_else(|_| fs::copy(source, &partial).map(drop));
+    let placed = linked.and_then(|()| fs::rename(&partial, path));
+    // Renaming does nothing where both names are the same file already.
+    let _ = fs::remove_file(&partial);
+    placed
+}
 
 /// Where witnesses of one model are stored.
 #[derive(Debug)]
@@ -42,8 +99,8 @@ impl WitnessFiles {
     /// When it cannot be made.
     pub fn create(results: &Path, dims: &[usize]) -> Result<Self, ReportError> {
         let folder = results.join(FOLDER);
-        fs::create_dir_all(&folder)
-            .map_err(|source| ReportError::Unwritable { path: folder, source })?;
+        let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
+        made.map_err(|source| ReportError::Unwritable { path: folder, source })?;
         let layout = PictureLayout::from_dims(dims);
         Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout })
     }
@@ -68,7 +125,7 @@ impl WitnessFiles {
         witness: &Witness,
         picture: Option<&EightBit>,
     ) -> Result<SavedWitness, ReportError> {
-        let stem = format!("{FOLDER}/{image}_c{predicted}_w{target}");
+        let stem = stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
         let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
         let pixels = witness.point().pixels();
@@ -96,7 +153,7 @@ impl WitnessFiles {
     /// by several threads at a time.
     fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
         let path = self.root.join(name);
-        let partial = self.root.join(format!("{stem}.partial"));
+        let partial = self.root.join(format!("{stem}.{PARTIAL}"));
         let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|source| {
             // Where there is nothing to remove, nothing is left to do.

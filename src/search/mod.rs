@@ -7,6 +7,7 @@ mod climb;
 mod gradient;
 mod incumbent;
 mod milp;
+mod observer;
 mod relaxed;
 mod sample_mip;
 mod signs;
@@ -26,6 +27,7 @@ use crate::network::Trace;
 use crate::query::{Candidate, Query};
 use crate::walk::WayOut;
 use incumbent::Incumbent;
+pub use observer::Observer;
 
 use ascent::frank_wolfe;
 pub use branch::{BranchOptions, BranchStop, Branched, FEW, Proven, Until, branch_and_bound};

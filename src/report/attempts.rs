@@ -1,0 +1,186 @@
+//! Everything that is known in a result directory: the records of a plain run and of every attempt at a shard.
+//!
+//! Attempts never share a file: `attempts/SHARD-UNIQUE.jsonl` holds the records and `attempts/SHARD-UNIQUE/` the witnesses of one
+//! process, so that a shard may be started twice, killed, or run again with another number of shards. Readers take all
+//! files, skip what is torn or was called off, and keep one record for each piece of work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::json;
+use super::manifest::{Lock, Manifest, unique};
+use super::results::{Contents, ReportError};
+use super::row::{Key, Row};
+use super::shard::Shard;
+use super::witness;
+
+/// The folder of the attempts.
+pub(super) const ATTEMPTS: &str = "attempts";
+const RECORDS: &str = "jsonl";
+
+/// A place of one's own for one attempt at a shard.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    /// The file of the records.
+    pub path: PathBuf,
+    /// That file, opened.
+    pub records: File,
+    /// Where witnesses go.
+    pub folder: PathBuf,
+}
+
+impl Attempt {
+    /// Makes a file that nobody else writes to.
+    pub fn begin(directory: &Path, shard: Shard) -> Result<Self, ReportError> {
+        let attempts = directory.join(ATTEMPTS);
+        let failed = |path: &Path, source| ReportError::Unwritable { path: path.into(), source };
+        fs::create_dir_all(&attempts).map_err(|e| failed(&attempts, e))?;
+        loop {
+            let folder = attempts.join(format!("{}-{}", shard.index(), unique()));
+            let path = folder.with_extension(RECORDS);
+            match File::create_new(&path) {
+                Ok(records) => return Ok(Self { path, records, folder }),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(failed(&path, e)),
+            }
+        }
+    }
+}
+
+/// A record, as it was read.
+#[derive(Debug)]
+struct Kept<R> {
+    record: R,
+    /// Its own bytes: numbers are not printed anew.
+    line: Vec<u8>,
+    file: PathBuf,
+}
+
+/// The finished records of a directory, one for each piece of work.
+#[derive(Debug)]
+pub struct Gathered<R> {
+    kept: BTreeMap<Key, Kept<R>>,
+}
+
+impl<R: Row> Gathered<R> {
+    /// Reads every file of records in the directory.
+    ///
+    /// # Errors
+    /// When a file cannot be read, two records contradict each other, or one is about something that was not asked for.
+    pub fn read(directory: &Path, manifest: &Manifest) -> Result<Self, ReportError> {
+        let asked: BTreeSet<Key> = manifest.keys(None).collect();
+        let mut gathered = Self { kept: BTreeMap::new() };
+        for file in record_files(directory, manifest.contents())? {
+            let text = match fs::read(&file) {
+                Ok(text) => text,
+                Err(source) => return Err(ReportError::Unreadable { path: file, source }),
+            };
+            for line in text.split(|&byte| byte == b'\n') {
+                // Torn when its writer was killed, or being written right now.
+                let Ok(record) = json::parse::<R>(line) else { continue };
+                if !asked.contains(&record.key()) {
+                    let problem = format!("{} was not asked for", record.key());
+                    return Err(ReportError::Contradiction { path: file, problem });
+                }
+                if record.is_finished() {
+                    gathered.add(Kept { record, line: line.to_vec(), file: file.clone() })?;
+                }
+            }
+        }
+        Ok(gathered)
+    }
+
+    fn add(&mut self, new: Kept<R>) -> Result<(), ReportError> {
+        let key = new.record.key();
+        if let Some(old) = self.kept.get(&key) {
+            if let Some(both) = old.record.contradiction(&new.record) {
+                let problem = format!("{key} is {both} ({})", old.file.display());
+                return Err(ReportError::Contradiction { path: new.file, problem });
+            }
+            if !new.record.is_better_than(&old.record) {
+                return Ok(());
+            }
+        }
+        self.kept.insert(key, new);
+        Ok(())
+    }
+
+    /// Whether this work is done.
+    pub fn has(&self, key: Key) -> bool {
+        self.kept.contains_key(&key)
+    }
+
+    /// The records.
+    pub fn records(&self) -> impl Iterator<Item = &R> {
+        self.kept.values().map(|kept| &kept.record)
+    }
+
+    /// The records, for keeps.
+    pub fn into_records(self) -> impl Iterator<Item = R> {
+        self.kept.into_values().map(|kept| kept.record)
+    }
+
+    /// The shards, of so many, that have work left.
+    pub fn unfinished(&self, manifest: &Manifest, shards: usize) -> Vec<usize> {
+        let is_open = |shard: &Shard| manifest.keys(Some(*shard)).any(|key| !self.has(key));
+        Shard::all(shards).filter(is_open).map(Shard::index).collect()
+    }
+
+    /// Makes the directory's own file of records hold all of these and nothing else, in the order asked for, with every
+    /// witness's files in place before the record that names them.
+    pub(super) fn store(&self, directory: &Path, manifest: &Manifest) -> Result<(), ReportError> {
+        let own = directory.join(manifest.contents().file());
+        let mut text = Vec::new();
+        for kept in manifest.keys(None).filter_map(|key| self.kept.get(&key)) {
+            if kept.file != own
+                && let Some(stored) = kept.record.stored_witness()
+            {
+                witness::adopt(&kept.file.with_extension(""), directory, stored)?;
+            }
+            text.extend_from_slice(&kept.line);
+            text.push(b'\n');
+        }
+        replace(&own, &text)
+    }
+}
+
+/// Makes the directory's own records of all that its files hold, and gives them.
+///
+/// # Errors
+/// When somebody else is writing there, a file cannot be read or written, or records contradict each other.
+pub fn merge<R: Row>(directory: &Path, manifest: &Manifest) -> Result<Gathered<R>, ReportError> {
+    let _lock = Lock::of(directory)?;
+    let gathered = Gathered::read(directory, manifest)?;
+    gathered.store(directory, manifest)?;
+    Ok(gathered)
+}
+
+/// The directory's own records, and those of all attempts by name, so that every reader sees them in the same order.
+fn record_files(directory: &Path, contents: Contents) -> Result<Vec<PathBuf>, ReportError> {
+    let own = Some(directory.join(contents.file())).filter(|path| path.exists());
+    let folder = directory.join(ATTEMPTS);
+    let listed = match fs::read_dir(&folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    let mut attempts: Vec<PathBuf> =
+        listed.map_err(|source| ReportError::Unreadable { path: folder, source })?;
+    attempts.retain(|path| path.extension().is_some_and(|end| end == RECORDS));
+    attempts.sort();
+    Ok(own.into_iter().chain(attempts).collect())
+}
+
+/// Replaces a file by a whole one.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ReportError> {
+    let mut partial = path.to_owned().into_os_string();
+    partial.push(".partial");
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|source| {
+        // Where there is nothing to remove, nothing is left to do.
+        let _ = fs::remove_file(&partial);
+        ReportError::Unwritable { path: path.to_owned(), source }
+    })
+}

@@ -1,0 +1,45 @@
+//! Colours, for people at a terminal.
+
+use std::fmt;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::verdict::Verdict;
+
+/// Whether text is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// As it is.
+    #[default]
+    Plain,
+    /// With ANSI escapes.
+    Coloured,
+}
+
+impl Paint {
+    /// A verdict, right-aligned: red where the model is fooled, green where it cannot be, yellow where nobody knows.
+    pub(super) fn verdict(self, verdict: Verdict, width: usize) -> impl fmt::Display {
+        let colour = match verdict {
+            Verdict::Adversarial => AnsiColor::Red,
+            Verdict::Robust => AnsiColor::Green,
+            Verdict::Unknown => AnsiColor::Yellow,
+        };
+        let style = match self {
+            Self::Plain => Style::new(),
+            Self::Coloured => colour.on_default(),
+        };
+        format!("{style}{verdict:>width$}{style:#}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_change_nothing_but_colours() {
+        assert_eq!(Paint::Plain.verdict(Verdict::Robust, 8).to_string(), "  robust");
+        let coloured = Paint::Coloured.verdict(Verdict::Robust, 8).to_string();
+        assert_eq!(coloured, "\u{1b}[32m  robust\u{1b}[0m");
+    }
+}

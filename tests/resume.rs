@@ -1,0 +1,367 @@
+//! Runs that are killed and continued: the same records in the end, whatever the moment.
+#![cfg(unix)]
+#![allow(clippy::print_stderr)]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+const FIXTURE: &str = "models/mnist_2x16.onnx";
+
+/// Four images with nine targets each; searches that end by themselves.
+const ATTACK: &[&str] =
+    &["--model", FIXTURE, "--images", "4", "--delta", "4", "--target", "all", "--patience", "10"];
+const RADIUS: &[&str] =
+    &["radius", "--model", FIXTURE, "--images", "6", "--patience", "1", "--precision", "0.1"];
+
+fn command(arguments: &[&str], out: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rw-adv"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("SLURM_CPUS_PER_TASK");
+    command.args(arguments).arg("--out").arg(out).args(more);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn finish(arguments: &[&str], out: &Path, more: &[&str]) -> String {
+    let output = command(arguments, out, more).output().expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A run that must be refused: exit code 2 and one line with all `words`.
+fn refused(output: Output, words: &[&str]) {
+    let line = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    for word in words {
+        assert!(line.contains(word), "expected '{word}' in: {line}");
+    }
+}
+
+/// All records of a file, each without what the clock says.
+fn records(file: &Path) -> BTreeMap<(u64, Option<u64>), Value> {
+    let text = fs::read_to_string(file).expect("written");
+    assert!(text.is_empty() || text.ends_with('\n'));
+    let mut records = BTreeMap::new();
+    for line in text.lines() {
+        let mut record: Value = serde_json::from_str(line).expect("JSON");
+        let fields = record.as_object_mut().expect("an object");
+        fields.remove("seconds");
+        fields.remove("seconds_to_best");
+        let target = if fields.contains_key("margin") { fields["target"].as_u64() } else { None };
+        let key = (fields["image"].as_u64().expect("a number"), target);
+        assert!(records.insert(key, record).is_none(), "{key:?} twice");
+    }
+    records
+}
+
+/// Every file of a folder, by name.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("readable"));
+    let name = |entry: &fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
+    entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
+}
+
+/// Bytes in a file, or in all files of a folder.
+fn length(path: &Path) -> u64 {
+    match fs::read_dir(path) {
+        Ok(entries) => entries
+            .filter_map(|entry| entry.ok()?.metadata().ok())
+            .filter(fs::Metadata::is_file)
+            .map(|metadata| metadata.len())
+            .sum(),
+        Err(_) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+    }
+}
+
+/// Kills a run as soon as its records have grown by so many bytes, or the run has come so far as to have a directory,
+/// and not at once. Machines differ in speed; this way every one gets to every stage.
+fn kill_after(mut child: Child, file: &Path, bytes: u64, rng: &mut impl Rng) {
+    while length(file) < bytes && child.try_wait().expect("a child").is_none() {
+        std::thread::yield_now();
+    }
+    for _ in 0..rng.random_range(0..2000) {
+        std::hint::spin_loop();
+    }
+    child.kill().expect("can be killed");
+    child.wait().expect("is gone");
+}
+
+/// What a kill in the middle of a write would leave: a piece of the last line.
+fn tear(file: &Path, rng: &mut impl Rng) {
+    let text = fs::read(file).unwrap_or_default();
+    let last = text.split_inclusive(|&byte| byte == b'\n').next_back().unwrap_or_default();
+    let torn = rng.random_range(0..=last.len());
+    if let Ok(opened) = File::options().write(true).open(file) {
+        opened.set_len((text.len() - torn) as u64).expect("can be cut");
+    }
+}
+
+/// Kills the run again and again at random moments and then lets it finish.
+fn kill_and_resume(arguments: &[&str], name: &str, kills: usize, seed: u64) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (whole, out) = (directory.path().join("whole"), directory.path().join("out"));
+    finish(arguments, &whole, &["--threads", "2"]);
+    let expected = records(&whole.join(name));
+    let full = length(&whole.join(name));
+    let file = out.join(name);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut in_between = 0;
+    for kill in 0..kills {
+        let threads = ["1", "2", "3"][rng.random_range(0..3)];
+        let child = command(arguments, &out, &["--resume", "--threads", threads]).spawn();
+        // The first moments are before there is any record at all, the others anywhere.
+        let grown = if kill < 3 { 0 } else { rng.random_range(1..=full / 4) };
+        let target = (length(&file) + grown).min(full);
+        let mut child = child.expect("starts");
+        if kill == 0 {
+            // Before anything else happens.
+            child.kill().expect("can be killed");
+        }
+        kill_after(child, &file, target, &mut rng);
+        in_between += usize::from((1..full).contains(&length(&file)));
+        if rng.random_bool(0.5) {
+            tear(&file, &mut rng);
+        }
+        // Every now and then from the beginning.
+        if length(&file) > full * 9 / 10 {
+            fs::remove_dir_all(&out).expect("removed");
+        }
+    }
+    eprintln!("{in_between} of {kills} kills left some of the records");
+    finish(arguments, &out, &["--resume"]);
+    assert_eq!(records(&file), expected);
+    let folder = "adversarial";
+    assert_eq!(files(&out.join(folder)), files(&whole.join(folder)));
+    let summary = |out: &Path| {
+        let text = fs::read_to_string(out.join("summary.json")).expect("written");
+        serde_json::from_str::<Value>(&text).expect("JSON")["settings"].clone()
+    };
+    assert_eq!(summary(&out), summary(&whole));
+}
+
+#[test]
+fn attacks_killed_at_twenty_moments_end_with_the_same_records() {
+    kill_and_resume(ATTACK, "results.jsonl", 24, 7);
+}
+
+#[test]
+fn radii_killed_at_random_moments_end_with_the_same_records() {
+    kill_and_resume(RADIUS, "radii.jsonl", 8, 8);
+}
+
+#[test]
+fn shards_killed_at_random_moments_are_merged_to_the_same_records() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (whole, out) = (directory.path().join("whole"), directory.path().join("out"));
+    finish(ATTACK, &whole, &[]);
+    let name = "results.jsonl";
+    let full = length(&whole.join(name));
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let attempts = out.join("attempts");
+    for kill in 0..8 {
+        let shard = ["1/2", "2/2", "1/1"][kill % 3];
+        let child = command(ATTACK, &out, &["--shard", shard]).spawn().expect("starts");
+        let target = length(&attempts) + rng.random_range(1..=full / 8);
+        kill_after(child, &attempts, target, &mut rng);
+    }
+    finish(ATTACK, &out, &["--shard", "1/1"]);
+    let merged = Command::new(env!("CARGO_BIN_EXE_rw-adv")).arg("merge").arg(&out).output();
+    assert_eq!(merged.expect("runs").status.code(), Some(0));
+    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
+}
+
+/// Whatever is on disk when a run is killed, every record's witness is there.
+#[test]
+fn a_record_never_names_a_file_that_is_not_there() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for kill in 0..6 {
+        let out = directory.path().join(kill.to_string());
+        let file = out.join("results.jsonl");
+        let child = command(ATTACK, &out, &[]).spawn().expect("starts");
+        let bytes = rng.random_range(1..15_000);
+        kill_after(child, &file, bytes, &mut rng);
+        let text = fs::read_to_string(&file).expect("written");
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            let record: Value = serde_json::from_str(line).expect("whole");
+            for name in ["npy", "png"].iter().filter_map(|&field| record[field].as_str()) {
+                assert!(length(&out.join(name)) > 0, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_finished_run_is_continued_by_doing_nothing() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    // Where nothing is, a run begins.
+    finish(ATTACK, &out, &["--resume", "--threads", "1"]);
+    let before = (records(&out.join("results.jsonl")), files(&out.join("adversarial")));
+    let printed = finish(ATTACK, &out, &["--resume", "--threads", "2"]);
+    assert!(printed.contains("continued: 36 were finished before"), "{printed}");
+    assert!(printed.contains("36 searched in "), "{printed}");
+    assert_eq!((records(&out.join("results.jsonl")), files(&out.join("adversarial"))), before);
+    let code = command(ATTACK, &out, &["--resume", "--exit-code"]).output().expect("runs");
+    assert_eq!(code.status.code(), Some(1), "earlier adversaries count");
+}
+
+#[test]
+fn what_differs_from_the_first_run_is_refused_and_told() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let base = ["--images", "2", "--delta", "1", "--patience", "1"];
+    let with = |model: &str, more: &[&str]| {
+        let arguments = [&["--model", model], &base[..]].concat();
+        command(&arguments, &out, &[&["--resume"], more].concat()).output().expect("runs")
+    };
+    assert!(with(FIXTURE, &[]).status.success());
+    let place = out.to_str().expect("UTF-8");
+    refused(with(FIXTURE, &["--seed", "4"]), &[place, "--seed 0 there, 4 asked"]);
+    refused(with(FIXTURE, &["--goal", "verdict"]), &["--goal optimum there, verdict asked"]);
+    refused(with(FIXTURE, &["--time-limit", "3"]), &["--time-limit none there, 3.0 asked"]);
+    refused(with(FIXTURE, &["--norm", "linf"]), &["--norm l1 there, linf asked"]);
+    refused(with(FIXTURE, &["--target", "all"]), &["--target runner-up there, all asked"]);
+    refused(with("models/mnist_2x50.onnx", &[]), &["another model: SHA-256"]);
+    // The same images, one label of which is another.
+    let labels = directory.path().join("labels.txt");
+    fs::write(&labels, "7\n3\n".to_owned() + &"0\n".repeat(9998)).expect("written");
+    let labels = ["--labels", labels.to_str().expect("UTF-8")];
+    refused(with(FIXTURE, &labels), &["other images or labels: SHA-256"]);
+    let radius = ["radius", "--model", FIXTURE, "--images", "2"];
+    let radius = command(&radius, &out, &["--resume"]).output().expect("runs");
+    refused(radius, &["records of attacks there, radii asked"]);
+    // The same model and images under other names are the same.
+    let copy = directory.path().join("copy.onnx");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE), &copy).expect("copied");
+    assert!(with(copy.to_str().expect("UTF-8"), &["--threads", "1"]).status.success());
+    assert!(with(FIXTURE, &["--data", "./data/"]).status.success());
+}
+
+#[test]
+fn without_resume_results_are_left_alone() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let arguments = ["--model", FIXTURE, "--images", "1", "--delta", "1", "--patience", "1"];
+    finish(&arguments, &out, &[]);
+    let before = fs::read(out.join("results.jsonl")).expect("written");
+    let again = command(&arguments, &out, &[]).output().expect("runs");
+    refused(again, &["holds results already", "--resume"]);
+    // Neither is a directory that was only begun, nor one of an older program.
+    let begun = directory.path().join("begun");
+    fs::create_dir(&begun).expect("made");
+    fs::copy(out.join("manifest.json"), begun.join("manifest.json")).expect("copied");
+    refused(command(&arguments, &begun, &[]).output().expect("runs"), &["--resume"]);
+    finish(&arguments, &begun, &["--resume"]);
+    let older = directory.path().join("older");
+    fs::create_dir(&older).expect("made");
+    fs::write(older.join("results.jsonl"), &before).expect("written");
+    let resumed = command(&arguments, &older, &["--resume"]).output().expect("runs");
+    refused(resumed, &["older", "manifest.json"]);
+    assert_eq!(fs::read(older.join("results.jsonl")).expect("there"), before);
+}
+
+#[test]
+fn damaged_records_are_dropped_and_made_again() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    finish(ATTACK, &out, &[]);
+    let file = out.join("results.jsonl");
+    let expected = records(&file);
+    let whole = fs::read(&file).expect("written");
+    let lines: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
+    let zeros = [0u8; 700];
+    let damaged: Vec<Vec<u8>> = vec![
+        Vec::new(),
+        b"\n\n{}\n[1,2]\n\xff\xfe\n".to_vec(),
+        [lines[0], &lines[1][..100], lines[2]].concat(),
+        [&lines[..20].concat(), &zeros[..]].concat(),
+        [&lines.concat()[..], &lines[3][..lines[3].len() - 1]].concat(),
+    ];
+    for text in damaged {
+        fs::write(&file, &text).expect("written");
+        finish(ATTACK, &out, &["--resume"]);
+        assert_eq!(records(&file), expected);
+    }
+    // A record that somebody copied from elsewhere.
+    let strange = String::from_utf8_lossy(lines[0]).replacen("\"image\":", "\"image\":9", 1);
+    fs::write(&file, strange).expect("written");
+    let output = command(ATTACK, &out, &["--resume"]).output().expect("runs");
+    refused(output, &["results.jsonl", "not asked for"]);
+    for text in ["", "{\"schema\":", "{}"] {
+        fs::write(out.join("manifest.json"), text).expect("written");
+        let output = command(ATTACK, &out, &["--resume"]).output().expect("runs");
+        refused(output, &["manifest.json", "cannot read"]);
+    }
+}
+
+/// What Ctrl-C called off is written, and done again.
+#[test]
+fn interrupted_searches_are_done_again() {
+    use std::io::{BufRead, BufReader, Read};
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let whole = directory.path().join("whole");
+    let arguments = ["--model", FIXTURE, "--images", "3", "--delta", "4", "--patience", "1000"];
+    finish(&arguments, &whole, &[]);
+    let mut child = command(&arguments, &out, &[]).spawn().expect("starts");
+    let mut table = BufReader::new(child.stdout.take().expect("piped"));
+    let mut text = String::new();
+    table.read_line(&mut text).expect("text");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("runs").success());
+    table.read_to_string(&mut text).expect("text");
+    assert_eq!(child.wait().expect("ends").code(), Some(130), "{text}");
+    finish(&arguments, &out, &["--resume"]);
+    let name = "results.jsonl";
+    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+}
+
+#[test]
+fn two_runs_do_not_write_to_one_directory() {
+    use std::io::{BufRead, BufReader};
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let arguments = ["--model", FIXTURE, "--images", "2", "--delta", "4", "--patience", "1000000"];
+    let mut first = command(&arguments, &out, &[]).spawn().expect("starts");
+    let mut head = String::new();
+    BufReader::new(first.stdout.as_mut().expect("piped")).read_line(&mut head).expect("text");
+    let second = command(&arguments, &out, &["--resume"]).output().expect("runs");
+    let merged = Command::new(env!("CARGO_BIN_EXE_rw-adv")).arg("merge").arg(&out).output();
+    first.kill().expect("can be killed");
+    first.wait().expect("is gone");
+    refused(second, &["another rw-adv is writing there"]);
+    refused(merged.expect("runs"), &["another rw-adv is writing there"]);
+}
+
+/// The shell lets files grow to a few hundred bytes: to the program that is a full disk. With room again, the run goes on.
+#[test]
+fn a_full_disk_costs_no_records() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (out, whole) = (directory.path().join("out"), directory.path().join("whole"));
+    // Without adversaries, so that it is the records that do not fit.
+    let arguments = ["--model", FIXTURE, "--images", "4", "--delta", "0.01", "--patience", "1"];
+    finish(&arguments, &whole, &[]);
+    let confined = |blocks: &str| {
+        let mut shell = Command::new("sh");
+        shell.current_dir(env!("CARGO_MANIFEST_DIR"));
+        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", blocks]);
+        shell.arg(env!("CARGO_BIN_EXE_rw-adv")).args(arguments).arg("--resume");
+        shell.arg("--out").arg(&out).output().expect("runs")
+    };
+    refused(confined("0"), &["manifest.json", "cannot write"]);
+    // The manifest fits into three or four blocks of 512 bytes, four records do not.
+    refused(confined("4"), &["results.jsonl", "cannot write"]);
+    finish(&arguments, &out, &["--resume"]);
+    let name = "results.jsonl";
+    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+}

@@ -372,7 +372,7 @@ impl<'m> Subject<'m> {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::Optimal);
-        Root { found: found.or(ascended), bounds, stop }
+        Root { found: found.after(ascended), bounds, stop }
     }
 
     /// Whether a first climb of our own comes before the search: other methods are to show what they find themselves.
@@ -402,7 +402,7 @@ impl<'m> Subject<'m> {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::First);
-        Root { found: found.or(ascended), bounds: vec![bound], stop }
+        Root { found: found.after(ascended), bounds: vec![bound], stop }
     }
 
     /// Divides the set where its bounds have not decided: first for the sign, in f32, then, if the optimum is wanted, for the gap.
@@ -430,9 +430,7 @@ impl<'m> Subject<'m> {
             };
             let branched =
                 branch_and_bound(query, arithmetic, root, best, &options, budget, enough);
-            if branched.best.margin > found.best.margin {
-                (found.best, found.time_to_best) = (branched.best.clone(), budget.elapsed());
-            }
+            found.improve(&branched.best, budget.elapsed());
             *tree = tree.with(&branched);
             branched
         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+pub use serde_json::{Map, Value};
 
 use super::record::SCHEMA;
 use crate::onnx::OnnxModel;
@@ -23,6 +24,26 @@ pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
 /// When it is not.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
     Ok(serde_json::from_slice(text)?)
+}
+
+/// What serialises to an object, as one.
+///
+/// # Panics
+/// When it is none.
+pub fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => fields,
+        other => panic!("records and settings are objects, not {other:?}"),
+    }
+}
+
+/// A value as it may stand in an HTML script element: nothing in it can end the element, or begin a comment in it.
+///
+/// # Errors
+/// When it cannot be serialised.
+pub fn for_script(value: &impl Serialize) -> io::Result<String> {
+    // In JSON, these characters occur within strings only.
+    Ok(serde_json::to_string(value)?.replace('<', "\\u003c").replace('>', "\\u003e"))
 }
 
 /// The contents of `summary.json`.

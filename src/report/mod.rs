@@ -1,8 +1,10 @@
 //! What the user gets to see: records, a table, JSON, files.
 
+pub mod csv;
 pub mod figure;
 mod histogram;
 pub mod json;
+pub mod junit;
 mod maximize;
 mod npy;
 mod png;
@@ -10,12 +12,14 @@ mod progress;
 mod radius;
 mod record;
 mod results;
+mod row;
 pub mod text;
 mod witness;
 
 pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
 pub use progress::{Progress, with_bar_aside};
 pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
-pub use record::{CommonSettings, Record, SCHEMA, Settings, Summary};
+pub use record::{CommonSettings, Record, SCHEMA, Settings, Standings, Summary};
 pub use results::{Contents, ReportError, ResultDirectory};
+pub use row::{Row, standings};
 pub use witness::{SavedWitness, WitnessFiles};

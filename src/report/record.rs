@@ -133,11 +133,23 @@ impl Record {
 
 /// What is known about an image once all its targets are done; the worst target counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+pub(super) enum Standing {
     Certified,
     Undecided,
     Attacked,
     Misclassified,
+}
+
+impl Standing {
+    /// What one target says about an image. Where the true label is not known, the predicted one counts as true.
+    pub fn of(label: Option<usize>, predicted: usize, verdict: Verdict) -> Self {
+        match verdict {
+            _ if label.is_some_and(|label| label != predicted) => Self::Misclassified,
+            Verdict::Robust => Self::Certified,
+            Verdict::Unknown => Self::Undecided,
+            Verdict::Adversarial => Self::Attacked,
+        }
+    }
 }
 
 /// Images per standing.
@@ -154,7 +166,7 @@ pub struct Standings {
 }
 
 impl Standings {
-    fn count<'a>(all: impl Iterator<Item = &'a Standing>) -> Self {
+    pub(super) fn count<'a>(all: impl Iterator<Item = &'a Standing>) -> Self {
         let mut counts = Self::default();
         for standing in all {
             *match standing {
@@ -170,6 +182,11 @@ impl Standings {
     /// Number of images.
     pub fn all(&self) -> usize {
         self.certified + self.undecided + self.attacked + self.misclassified
+    }
+
+    /// The share of images that are predicted as labelled and for which every asked target is excluded; of no images, 1.
+    pub fn certified_accuracy(&self) -> f64 {
+        if self.all() == 0 { 1.0 } else { self.certified as f64 / self.all() as f64 }
     }
 }
 
@@ -221,13 +238,7 @@ impl Summary {
             self.labelled += usize::from(record.label.is_some());
             self.correct += usize::from(record.label == Some(record.predicted));
         }
-        let misclassified = record.label.is_some_and(|label| label != record.predicted);
-        let standing = match record.verdict {
-            _ if misclassified => Standing::Misclassified,
-            Verdict::Robust => Standing::Certified,
-            Verdict::Unknown => Standing::Undecided,
-            Verdict::Adversarial => Standing::Attacked,
-        };
+        let standing = Standing::of(record.label, record.predicted, record.verdict);
         let worst = self.seen.entry(record.image).or_insert(standing);
         *worst = standing.max(*worst);
         self.images = Standings::count(self.seen.values());

@@ -3,6 +3,7 @@
 pub mod csv;
 pub mod figure;
 mod histogram;
+pub mod html;
 pub mod json;
 pub mod junit;
 mod maximize;
@@ -13,6 +14,8 @@ mod radius;
 mod record;
 mod results;
 mod row;
+mod sketch;
+mod stored;
 pub mod text;
 mod witness;
 
@@ -22,4 +25,6 @@ pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSu
 pub use record::{CommonSettings, Record, SCHEMA, Settings, Standings, Summary};
 pub use results::{Contents, ReportError, ResultDirectory};
 pub use row::{Row, standings};
+pub use sketch::{Sketch, SketchFile};
+pub use stored::{Stored, StoredError};
 pub use witness::{SavedWitness, WitnessFiles};

@@ -292,3 +292,27 @@ fn ink(text: &str) -> Vec<(i32, i32)> {
     assert_eq!(drawn, Ok(()));
     covered
 }
+
+#[test]
+fn gaps_are_drawn_from_margin_to_bound() {
+    let row = |image: usize, verdict: &str, margin: f64, bound: &str| {
+        let text = format!(
+            r#"{{"image":{image},"predicted":1,"target":2,"verdict":"{verdict}","margin":{margin},"upper_bound":{bound}}}"#
+        );
+        crate::report::Row::parse(text.as_bytes()).expect("a record")
+    };
+    let rows = [
+        row(0, "robust", -3.0, "-1.0"),
+        row(1, "adversarial", 2.0, "4.0"),
+        row(2, "unknown", -1.0, "null"),
+    ];
+    let drawing = Gaps::of(&rows).drawing();
+    check(&drawing, "gaps");
+    let words = texts(&drawing);
+    for word in ["1 adversarial", "1 robust", "1 unknown"] {
+        assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
+    }
+    check(&Gaps::of(&[]).drawing(), "no gaps");
+    let many: Vec<_> = (0..3000).map(|k| row(k, "unknown", (k as f64).sin(), "1.5")).collect();
+    check(&Gaps::of(&many).drawing(), "many gaps");
+}

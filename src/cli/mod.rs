@@ -1,5 +1,6 @@
 //! The command line: [`Args`] is what was typed, a `Job` is what it means.
 
+mod exports;
 mod maximize;
 mod method;
 mod problem;
@@ -21,12 +22,14 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
+    self, Contents, Record, ResultDirectory, Row, SCHEMA, Settings, Sketch, SketchFile, Summary,
+    WitnessFiles,
 };
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Branch, Goal, Subject};
 
 use crate::bench::{self, Bench};
+use exports::{ExportArgs, Exports, ReportArgs, fail_with};
 use maximize::MaximizeArgs;
 use method::MethodArgs;
 pub use method::method;
@@ -56,8 +59,8 @@ Examples:
   rw-adv radius --model models/mnist_2x500.onnx --images 10
   rw-adv maximize --model net.onnx --objective 'y0 - 0.5*y3' --box -1,1 --constraints limits.txt
 
-Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage or input, one line on
-stderr says which; 130 interrupted, with what was found until then written.";
+Exit codes: 0 finished; 1 an adversary was found (--exit-code) or too few are certified (--fail-under); 2 bad usage
+or input, one line on stderr says which; 130 interrupted, with what was found until then written.";
 
 const ENVIRONMENT: &str = "\
 Environment: RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
@@ -84,6 +87,8 @@ enum Command {
     /// Any dense ReLU network will do, with one output too. A final Softmax is dropped: the outputs y0, y1, … are those before
     /// it. To minimise, negate the objective. Prints the best value found, what no input can exceed (proven), and the point.
     Maximize(MaximizeArgs),
+    /// Make report.html of a result directory again, from its own files; export its records
+    Report(ReportArgs),
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -121,6 +126,8 @@ struct AttackArgs {
     write_model: Option<PathBuf>,
     #[command(flatten)]
     run: RunArgs,
+    #[command(flatten)]
+    exports: ExportArgs,
     /// Exit with code 1 when an adversary was found
     #[arg(long)]
     exit_code: bool,
@@ -186,6 +193,7 @@ struct Job {
     settings: Settings,
     run: RunArgs,
     write_model: Option<PathBuf>,
+    exports: ExportArgs,
     exit_code: bool,
 }
 
@@ -212,8 +220,8 @@ impl Job {
             goal: args.goal.name(),
             way_out: args.method.way_out(),
         };
-        let AttackArgs { write_model, exit_code, .. } = args;
-        Ok(Self { problem, attack, settings, run, write_model, exit_code })
+        let AttackArgs { write_model, exports, exit_code, .. } = args;
+        Ok(Self { problem, attack, settings, run, write_model, exports, exit_code })
     }
 
     fn run(self) -> Result<ExitCode> {
@@ -224,11 +232,18 @@ impl Job {
         }
         let (results, files) =
             self.run.open_results(Contents::Attacks, &self.problem.model)?.unzip();
+        let dims = &self.problem.model.input_dims;
+        let sketches =
+            self.run.out.as_ref().map(|out| SketchFile::create(out, dims)).transpose()?;
+        let exports = self.exports.open()?;
         catch_interrupts()?;
         let asked = items.iter().map(|item| item.targets.len()).sum();
+        let outlives_reader = results.is_some() || self.exit_code || exports.wanted();
         let output = Mutex::new(Output {
-            terminal: Terminal::new(results.is_some() || self.exit_code, asked),
+            terminal: Terminal::new(outlives_reader, asked),
             results,
+            sketches,
+            rows: Vec::new(),
             summary: Summary::new(asked),
             json: self.run.json,
         });
@@ -244,8 +259,10 @@ impl Job {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let record = self.search(item, &subject, target, files.as_ref());
-                let done = record.and_then(|record| with_output(&|output| output.write(&record)));
+                let found = self.search(item, &subject, target, files.as_ref());
+                let done = found.and_then(|(record, sketch)| {
+                    with_output(&|output| output.write(item, &record, &sketch))
+                });
                 // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
                 done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
             })
@@ -255,13 +272,14 @@ impl Job {
         output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
         let skipped = self.problem.skipped(&items);
-        let finished = output.finish(&self.settings, clock.elapsed(), skipped);
+        let out = self.run.out.as_deref();
+        let finished = output.finish(&self.settings, clock.elapsed(), skipped, (exports, out));
         searched?;
-        finished?;
+        let shortfall = finished?;
         Ok(match adversarial {
             _ if interrupted => ExitCode::from(130),
-            1.. if self.exit_code => ExitCode::FAILURE,
-            _ => ExitCode::SUCCESS,
+            1.. if self.exit_code && shortfall.is_none() => ExitCode::FAILURE,
+            _ => fail_with(shortfall),
         })
     }
 
@@ -284,7 +302,7 @@ impl Job {
         subject: &Subject,
         target: Label,
         files: Option<&WitnessFiles>,
-    ) -> Result<Record> {
+    ) -> Result<(Record, Sketch)> {
         let sample = &item.sample;
         let pair = (item.predicted, target);
         let budget = Budget::start(self.run.time_limit(), Some(&STOP));
@@ -297,7 +315,9 @@ impl Job {
             record.npy = Some(saved.npy);
             record.png = saved.png;
         }
-        Ok(record)
+        let dims = &self.problem.model.input_dims;
+        let sketch = Sketch::of(dims, sample, answer.judged.point(), &answer.found.curve);
+        Ok((record, sketch))
     }
 }
 
@@ -305,6 +325,9 @@ impl Job {
 struct Output {
     terminal: Terminal,
     results: Option<ResultDirectory>,
+    sketches: Option<SketchFile>,
+    /// The records, where no directory keeps them.
+    rows: Vec<Row>,
     summary: Summary,
     json: bool,
 }
@@ -314,9 +337,14 @@ impl Output {
         if self.json { Ok(()) } else { self.terminal.print(report::text::header) }
     }
 
-    fn write(&mut self, record: &Record) -> Result<()> {
+    fn write(&mut self, item: &Item, record: &Record, sketch: &Sketch) -> Result<()> {
         if let Some(results) = &mut self.results {
             results.append(record)?;
+        } else {
+            self.rows.push(Row::of(record));
+        }
+        if let Some(sketches) = &mut self.sketches {
+            sketches.append(&item.sample, record.target, sketch)?;
         }
         self.summary.add(record);
         let json = self.json;
@@ -327,16 +355,30 @@ impl Output {
         Ok(())
     }
 
-    fn finish(mut self, settings: &Settings, elapsed: Duration, skipped: usize) -> Result<()> {
+    /// Says so if certified accuracy is below what was asked for.
+    fn finish(
+        mut self,
+        settings: &Settings,
+        elapsed: Duration,
+        skipped: usize,
+        (exports, out): (Exports, Option<&Path>),
+    ) -> Result<Option<String>> {
         self.terminal.progress.finish();
         if let Some(results) = &self.results {
             results.finish(SCHEMA, &self.summary, settings, elapsed)?;
         }
-        if self.json {
-            return Ok(());
+        let shortfall = match out {
+            Some(directory) => exports.of_directory(directory)?,
+            None => {
+                self.rows.sort_by_key(|row| (row.image, row.target));
+                exports.of_rows(&self.rows, &report::json::object(settings))?
+            }
+        };
+        if !self.json {
+            let (summary, seconds) = (self.summary, elapsed.as_secs_f64());
+            self.terminal.print(|out| report::text::summary(out, &summary, seconds, skipped))?;
         }
-        let (summary, seconds) = (self.summary, elapsed.as_secs_f64());
-        self.terminal.print(|out| report::text::summary(out, &summary, seconds, skipped))
+        Ok(shortfall)
     }
 }
 
@@ -350,6 +392,7 @@ pub fn run() -> Result<ExitCode> {
         Some(Command::Inspect { model, json }) => inspect(model, json)?,
         Some(Command::Radius(args)) => return radius::run(args),
         Some(Command::Maximize(args)) => return maximize::run(args),
+        Some(Command::Report(args)) => return exports::run(&args),
         Some(Command::Bench(bench)) => {
             bench::run(bench)?;
             if STOP.load(Ordering::Relaxed) {

@@ -29,7 +29,7 @@ pub struct ProblemArgs {
     #[arg(long, value_name = "PATH", default_value = "data")]
     data: PathBuf,
     /// Which half of an MNIST directory
-    #[arg(long, value_enum, default_value_t = SplitArg::Test)]
+    #[arg(long, value_enum, default_value_t = SplitArg::Test, hide_short_help = true)]
     split: SplitArg,
     /// True labels: IDX, .npy, or text with one label a line [default: found beside IDX images]
     #[arg(long, value_name = "FILE")]
@@ -56,11 +56,12 @@ pub struct RunArgs {
     threads: Option<usize>,
     /// Write the records (results.jsonl, radii.jsonl), summary.json, pictures and arrays to a new directory
     ///
+    /// Of an attack also report.html: one page to look at, which needs no other file and no network.
     /// For every adversary its folder adversarial/ receives, as .npy and .png: the image (IMAGE), the adversary
     /// (IMAGE_cC_wW) and the signed difference (IMAGE_cC_wW_difference); and all three side by side in
     /// IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Print JSON Lines on stdout instead of a table
     #[arg(long)]
     pub json: bool,

@@ -15,8 +15,8 @@ use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::proof::Claim;
 use crate::query::{Candidate, Query};
 use crate::search::{
-    BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions, SearchStop,
-    Until, ascend, ascend_from, branch_and_bound, search,
+    BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions,
+    SearchStop, Until, ascend, ascend_from, branch_and_bound, search,
 };
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
@@ -284,7 +284,8 @@ impl<'m> Subject<'m> {
     }
 
     fn tell_bounds(&self, bounds: &[Proven]) {
-        self.observer.inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
+        self.observer
+            .inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
     }
 
     fn bounds(&self, arithmetic: Arithmetic<'m>, budget: &Budget) -> &Arc<LinearBounds<'m>> {

@@ -222,7 +222,7 @@ fn places_that_are_not_are_named() {
     mistake(&asked, &["no/such/x.csv", "cannot write"]);
     let damaged = read(&out.join("results.jsonl")).replacen("image", "imago", 1) + "{}\n";
     fs::write(out.join("results.jsonl"), damaged).expect("written");
-    mistake(&["report", text(&out)], &["results.jsonl", "line 1", "has no image"]);
+    mistake(&["report", text(&out)], &["results.jsonl", "line 1", "missing field `image`"]);
     let radii = directory.path().join("radii");
     let asked = ["radius", "--model", FIXTURE, "--images", "1", "--max-delta", "0.1"];
     run(&[&asked[..], &["--out", text(&radii)]].concat(), 0);

@@ -67,6 +67,38 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
 }
 
+/// The data embedded in a report.
+fn report(out: &Path) -> Value {
+    let page = fs::read_to_string(out.join("report.html")).expect("written");
+    let (_, data) = page.split_once(r#"id="data">"#).expect("there is data");
+    let (data, _) = data.split_once("</script>").expect("it ends");
+    serde_json::from_str(data).expect("JSON")
+}
+
+/// A report that shows every record, each with its picture and how its margin grew: the same as that of an undisturbed run.
+fn assert_same_report(out: &Path, whole: &Path) {
+    let [ours, theirs] = [out, whole].map(report);
+    assert_eq!(ours["count"], theirs["count"]);
+    assert_eq!((&ours["pictures"], &ours["interrupted"]), (&theirs["pictures"], &false.into()));
+    assert!(ours["pictures"]["images"].as_array().is_some_and(|images| !images.is_empty()));
+    let curves = ours["curves"].as_array().expect("a list");
+    assert!(curves.iter().all(|curve| !curve.as_array().expect("a list").is_empty()));
+    // Of sketches too there is nothing torn and nothing twice.
+    let sketches = |out: &Path| {
+        let text = fs::read_to_string(out.join("sketches.jsonl")).expect("written");
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("whole"));
+        let mut drawn: Vec<_> = lines
+            .map(|mut line| {
+                line.as_object_mut().map(|l| l.remove("curve"));
+                line.to_string()
+            })
+            .collect();
+        drawn.sort();
+        drawn
+    };
+    assert_eq!(sketches(out), sketches(whole));
+}
+
 /// Bytes in a file, or in all files of a folder.
 fn length(path: &Path) -> u64 {
     match fs::read_dir(path) {
@@ -125,8 +157,11 @@ fn kill_and_resume(arguments: &[&str], name: &str, kills: usize, seed: u64) {
         }
         kill_after(child, &file, target, &mut rng);
         in_between += usize::from((1..full).contains(&length(&file)));
+        // Sketches come first: where one is torn, its record is not there yet.
         if rng.random_bool(0.5) {
             tear(&file, &mut rng);
+        } else if length(&file) == 0 {
+            tear(&out.join("sketches.jsonl"), &mut rng);
         }
         // Every now and then from the beginning.
         if length(&file) > full * 9 / 10 {
@@ -138,6 +173,9 @@ fn kill_and_resume(arguments: &[&str], name: &str, kills: usize, seed: u64) {
     assert_eq!(records(&file), expected);
     let folder = "adversarial";
     assert_eq!(files(&out.join(folder)), files(&whole.join(folder)));
+    if name == "results.jsonl" {
+        assert_same_report(&out, &whole);
+    }
     let summary = |out: &Path| {
         let text = fs::read_to_string(out.join("summary.json")).expect("written");
         serde_json::from_str::<Value>(&text).expect("JSON")["settings"].clone()
@@ -175,9 +213,10 @@ fn shards_killed_at_random_moments_are_merged_to_the_same_records() {
     assert_eq!(merged.expect("runs").status.code(), Some(0));
     assert_eq!(records(&out.join(name)), records(&whole.join(name)));
     assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
+    assert_same_report(&out, &whole);
 }
 
-/// Whatever is on disk when a run is killed, every record's witness is there.
+/// Whatever is on disk when a run is killed, every record's witness is there, and its picture.
 #[test]
 fn a_record_never_names_a_file_that_is_not_there() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -189,11 +228,15 @@ fn a_record_never_names_a_file_that_is_not_there() {
         let bytes = rng.random_range(1..15_000);
         kill_after(child, &file, bytes, &mut rng);
         let text = fs::read_to_string(&file).expect("written");
+        let drawn = fs::read_to_string(out.join("sketches.jsonl")).expect("written");
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             let record: Value = serde_json::from_str(line).expect("whole");
             for name in ["npy", "png"].iter().filter_map(|&field| record[field].as_str()) {
                 assert!(length(&out.join(name)) > 0, "{name}");
             }
+            let (image, target) = (&record["image"], &record["target"]);
+            let sketch = format!("{{\"image\":{image},\"target\":{target},\"changes\":");
+            assert!(drawn.lines().any(|line| line.starts_with(&sketch)), "{sketch}");
         }
     }
 }
@@ -325,6 +368,63 @@ fn interrupted_searches_are_done_again() {
     assert_eq!(records(&out.join(name)), records(&whole.join(name)));
 }
 
+/// What was finished before counts in everything that is written at the end; a dry run writes none of it.
+#[test]
+fn exports_of_a_continued_run_are_of_all_its_records() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("out");
+    let place = |name: &str| directory.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (table, cases) = (place("t.csv"), place("c.xml"));
+    let exports = ["--csv", &table, "--junit", &cases, "--fail-under", "1"];
+    finish(ATTACK, &out, &[]);
+    let file = out.join("results.jsonl");
+    let whole = fs::read_to_string(&file).expect("written");
+    // As if it had been killed when half of the records were there.
+    let half: String = whole.split_inclusive('\n').take(18).collect();
+    fs::write(&file, half).expect("written");
+    fs::remove_file(out.join("report.html")).expect("removed");
+    let dry = command(ATTACK, &out, &[&["--resume", "--dry-run"], &exports[..]].concat());
+    let dry = { dry }.output().expect("runs");
+    assert!(dry.status.success(), "{}", String::from_utf8_lossy(&dry.stderr));
+    for name in [&table, &cases, &place("out/report.html")] {
+        assert!(!Path::new(name).exists(), "{name}");
+    }
+    let resumed = command(ATTACK, &out, &[&["--resume"], &exports[..]].concat()).output();
+    let resumed = resumed.expect("runs");
+    let said = String::from_utf8_lossy(&resumed.stderr);
+    assert_eq!(resumed.status.code(), Some(1), "{said}");
+    assert!(said.contains("of 4 images) is below --fail-under"), "{said}");
+    assert_eq!(fs::read_to_string(&table).expect("written").lines().count(), 1 + 36);
+    assert_eq!(fs::read_to_string(&cases).expect("written").matches("<testcase ").count(), 4);
+    assert_eq!(report(&out)["count"], 36);
+}
+
+/// Proofs of finished records stay, the others are made again, and a directory of proofs is taken up only on purpose.
+#[test]
+fn proofs_are_continued_with_their_run() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let [out, proofs] = ["out", "proofs"].map(|name| directory.path().join(name));
+    let arguments = ["--model", FIXTURE, "--images", "3", "--delta", "0.5", "--patience", "1"];
+    let with = ["--proof", proofs.to_str().expect("UTF-8")];
+    finish(&arguments, &out, &with);
+    let before = files(&proofs);
+    assert_eq!(before.len(), 3);
+    let other = directory.path().join("other");
+    refused(command(&arguments, &other, &with).output().expect("runs"), &["proofs", "holds"]);
+    // As if it had been killed after the first record, while a proof was written.
+    let file = out.join("results.jsonl");
+    let whole = fs::read_to_string(&file).expect("written");
+    fs::write(&file, whole.split_inclusive('\n').next().expect("a record")).expect("written");
+    let record: Value =
+        serde_json::from_str(whole.lines().next().expect("a record")).expect("JSON");
+    let kept = format!("{}_c", record["image"]);
+    for name in before.keys().filter(|name| !name.starts_with(&kept)) {
+        fs::write(proofs.join(name), "{").expect("written");
+    }
+    finish(&arguments, &out, &[&["--resume"], &with[..]].concat());
+    assert_eq!(files(&proofs), before);
+}
+
 #[test]
 fn two_runs_do_not_write_to_one_directory() {
     use std::io::{BufRead, BufReader};
@@ -359,8 +459,8 @@ fn a_full_disk_costs_no_records() {
         shell.arg("--out").arg(&out).output().expect("runs")
     };
     refused(confined("0"), &["manifest.json", "cannot write"]);
-    // The manifest fits into three or four blocks of 512 bytes, four records do not.
-    refused(confined("4"), &["results.jsonl", "cannot write"]);
+    // The manifest fits into three or four blocks of 512 bytes, four records and their pictures do not.
+    refused(confined("4"), &[".jsonl", "cannot write"]);
     finish(&arguments, &out, &["--resume"]);
     let name = "results.jsonl";
     assert_eq!(records(&out.join(name)), records(&whole.join(name)));

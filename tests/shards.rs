@@ -121,6 +121,18 @@ fn assert_same(place: &Place, out: &str, whole: &str) {
     assert_eq!(records(&out.join(name)), records(&whole.join(name)));
     assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
     assert_eq!(summary(&out), summary(&whole));
+    let [ours, theirs] = [&out, &whole].map(|out| report(out));
+    assert_eq!((&ours["count"], &ours["asked"]), (&theirs["count"], &theirs["asked"]));
+    assert!(theirs["pictures"].is_object());
+    assert_eq!((&ours["pictures"], &ours["largest"]), (&theirs["pictures"], &theirs["largest"]));
+}
+
+/// The data embedded in a report.
+fn report(out: &Path) -> Value {
+    let page = fs::read_to_string(out.join("report.html")).expect("written");
+    let (_, data) = page.split_once(r#"id="data">"#).expect("there is data");
+    let (data, _) = data.split_once("</script>").expect("it ends");
+    serde_json::from_str(data).expect("JSON")
 }
 
 #[test]
@@ -131,8 +143,22 @@ fn shards_together_are_what_one_machine_finds() {
     assert_eq!(place.status("out", &["--shards", "3"]), "1,3\n");
     assert_eq!(place.status("out", &["--shards", "3", "--lines"]), "1\n3\n");
     assert_eq!(place.status("out", &[]), "incomplete: 4 of 10 records\n");
+    // Looked at before it is merged: what is there, with its pictures.
+    let table = place.path("t.csv");
+    let shown = place.on("report", "out", &["--csv", table.to_str().expect("UTF-8")]);
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    let data = report(&place.path("out"));
+    assert_eq!((&data["count"], &data["asked"]), (&4.into(), &10.into()));
+    assert_eq!(data["pictures"]["images"], serde_json::json!([1, 4]));
+    assert_eq!(fs::read_to_string(&table).expect("written").lines().count(), 1 + 4);
     let said = place.merge("out", 3);
     assert!(said.starts_with("incomplete: 4 of 10 records\n"), "{said}");
+    assert_eq!(report(&place.path("out")), {
+        let mut d = data;
+        d["interrupted"] = false.into();
+        d["seconds"] = report(&place.path("out"))["seconds"].clone();
+        d
+    });
     // What was merged is not done again, and the number of shards may change.
     assert_eq!(place.status("out", &["--shards", "5"]), "1,3-4\n");
     for (index, cpus) in ["1", "2", "3", "4"].iter().zip(["1", "2", "1", "2"]) {

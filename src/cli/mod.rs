@@ -35,8 +35,8 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch,
-    Summary, WitnessFiles,
+    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch, Summary,
+    WitnessFiles,
 };
 use rw_adv::search::Method;
 use rw_adv::verdict::Verdict;

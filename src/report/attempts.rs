@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::json;
 use super::manifest::{Lock, Manifest, unique};
 use super::results::{Contents, ReportError};
-use super::row::{Key, Row};
+use super::resumable::{Key, Resumable};
 use super::shard::Shard;
 use super::witness;
 
@@ -64,7 +64,7 @@ pub struct Gathered<R> {
     kept: BTreeMap<Key, Kept<R>>,
 }
 
-impl<R: Row> Gathered<R> {
+impl<R: Resumable> Gathered<R> {
     /// Reads every file of records in the directory.
     ///
     /// # Errors
@@ -150,7 +150,10 @@ impl<R: Row> Gathered<R> {
 ///
 /// # Errors
 /// When somebody else is writing there, a file cannot be read or written, or records contradict each other.
-pub fn merge<R: Row>(directory: &Path, manifest: &Manifest) -> Result<Gathered<R>, ReportError> {
+pub fn merge<R: Resumable>(
+    directory: &Path,
+    manifest: &Manifest,
+) -> Result<Gathered<R>, ReportError> {
     let _lock = Lock::of(directory)?;
     let gathered = Gathered::read(directory, manifest)?;
     gathered.store(directory, manifest)?;

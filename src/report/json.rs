@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::record::SCHEMA;
 use crate::onnx::OnnxModel;
@@ -23,36 +23,6 @@ pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
 /// When it is not.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
     Ok(serde_json::from_slice(text)?)
-}
-
-/// Settings by their names.
-pub type Fields = Map<String, Value>;
-
-/// The fields of what is written as an object; of anything else, none.
-pub fn fields(settings: &impl Serialize) -> Fields {
-    match serde_json::to_value(settings) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Fields::new(),
-    }
-}
-
-/// How many entries a field has that is a list.
-pub fn length(fields: &Fields, name: &str) -> usize {
-    fields.get(name).and_then(Value::as_array).map_or(0, Vec::len)
-}
-
-/// A value in a few words.
-pub fn brief(value: Option<&Value>) -> String {
-    const LONGEST: usize = 40;
-    let text = match value {
-        None | Some(Value::Null) => "none".into(),
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-    };
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }
 
 /// The contents of `summary.json`.
@@ -96,4 +66,36 @@ pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::R
     });
     serde_json::to_writer_pretty(&mut *out, &value)?;
     writeln!(out)
+}
+
+/// Settings by their names.
+pub type Fields = serde_json::Map<String, serde_json::Value>;
+
+/// The fields of what is written as an object; of anything else, none.
+pub fn fields(settings: &impl Serialize) -> Fields {
+    match serde_json::to_value(settings) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => Fields::new(),
+    }
+}
+
+/// How many entries a field has that is a list.
+pub fn length(fields: &Fields, name: &str) -> usize {
+    fields.get(name).and_then(serde_json::Value::as_array).map_or(0, Vec::len)
+}
+
+/// A value in a few words.
+pub fn brief(value: Option<&serde_json::Value>) -> String {
+    use serde_json::Value;
+
+    const LONGEST: usize = 40;
+    let text = match value {
+        None | Some(Value::Null) => "none".into(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attempts::{ATTEMPTS, Attempt, Gathered, replace};
 use super::manifest::{Lock, MANIFEST, Manifest};
-use super::row::Row;
+use super::resumable::Resumable;
 use super::shard::Shard;
 use super::witness::WitnessFiles;
 use super::{json, npy};
@@ -157,7 +157,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When the directory holds results that are not to be continued, or of another run, or cannot be read or written.
-    pub fn open<R: Row>(
+    pub fn open<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         opening: Opening,
@@ -179,7 +179,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When the directory holds results that are not to be continued, or of another run, or cannot be read.
-    pub fn look<R: Row>(
+    pub fn look<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         opening: Opening,
@@ -188,7 +188,7 @@ impl ResultDirectory {
         Gathered::read(path, manifest)
     }
 
-    fn attempt<R: Row>(
+    fn attempt<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         shard: Shard,
@@ -200,7 +200,7 @@ impl ResultDirectory {
         Ok(Opened { results, witnesses: WitnessFiles::create(&folder, dims)?, finished })
     }
 
-    fn whole<R: Row>(
+    fn whole<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         dims: &[usize],
@@ -218,11 +218,16 @@ impl ResultDirectory {
         Ok(Opened { results, witnesses, finished })
     }
 
+    /// Whether this is one attempt at a share: what is about the whole is for `merge` to write.
+    pub fn is_attempt(&self) -> bool {
+        self.is_attempt
+    }
+
     /// Keeps one record. What was called off is not worth keeping in an attempt: another one does it again.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&mut self, record: &impl Row) -> Result<(), ReportError> {
+    pub fn keep(&mut self, record: &impl Resumable) -> Result<(), ReportError> {
         if self.is_attempt && !record.is_finished() { Ok(()) } else { self.append(record) }
     }
 

@@ -698,6 +698,7 @@ fn trees_over_pixels_alone_never_cut_off_the_optimum_and_mostly_prove_it() {
     for (size, cases) in [("tiny", &TINY), ("wide", &WIDE)] {
         let tried = &cases[..cases.len() / 20];
         let unproven = tried.par_iter().filter(|solved| !is_sound(size, solved, &options)).count();
+        #[allow(clippy::print_stderr)]
         eprintln!("{size}: {} of {} optima proven", tried.len() - unproven, tried.len());
         // Flat pieces and ridges are divided for ever without a division by neurons.
         assert!(unproven * 5 <= tried.len(), "{size}: {unproven}");

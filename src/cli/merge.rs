@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::report::{
-    self, Contents, Manifest, RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, ReportError, Row,
-    SCHEMA, Stored, Summary, html, text, write_summary,
+    self, Contents, Manifest, RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, ReportError,
+    Resumable, SCHEMA, Stored, Summary, html, text, write_summary,
 };
 use serde::Serialize;
 
@@ -62,9 +62,9 @@ fn merge(directory: &Path) -> Result<ExitCode> {
 }
 
 /// All records, now in the directory's own file, and the time spent on them.
-fn records<R: Row>(directory: &Path, manifest: &Manifest) -> Result<(Vec<R>, f64)> {
+fn records<R: Resumable>(directory: &Path, manifest: &Manifest) -> Result<(Vec<R>, f64)> {
     let records: Vec<R> = report::merge::<R>(directory, manifest)?.into_records().collect();
-    let seconds = records.iter().map(Row::seconds).sum();
+    let seconds = records.iter().map(Resumable::seconds).sum();
     Ok((records, seconds))
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::report::{
-    Contents, Key, Manifest, Opened, Opening, ResultDirectory, Row, Shard, WitnessFiles,
+    Contents, Key, Manifest, Opened, Opening, ResultDirectory, Resumable, Shard, WitnessFiles,
 };
 use serde::Serialize;
 
@@ -107,15 +107,15 @@ impl OutArgs {
     }
 
     /// What is finished there, without touching it.
-    pub fn finished<R: Row>(&self, manifest: &Manifest) -> Result<BTreeSet<Key>> {
+    pub fn finished<R: Resumable>(&self, manifest: &Manifest) -> Result<BTreeSet<Key>> {
         let Some(out) = &self.out else { return Ok(BTreeSet::new()) };
         let opening = self.opening(self.shard()?);
         let finished = ResultDirectory::look::<R>(out, manifest, opening)?;
-        Ok(finished.records().map(Row::key).collect())
+        Ok(finished.records().map(Resumable::key).collect())
     }
 
     /// Opens the result directory, before anything is computed, and takes what is finished there from the work.
-    pub fn begin<R: Row>(
+    pub fn begin<R: Resumable>(
         &self,
         contents: Contents,
         settings: &impl Serialize,

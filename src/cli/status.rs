@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::report::{Contents, Gathered, Manifest, RadiusRecord, Record, Row, text};
+use rw_adv::report::{Contents, Gathered, Manifest, RadiusRecord, Record, Resumable, text};
 
 use super::at_least_one;
 
@@ -32,7 +32,11 @@ pub fn run(args: &StatusArgs) -> Result<ExitCode> {
     }
 }
 
-fn show<R: Row>(directory: &Path, manifest: &Manifest, args: &StatusArgs) -> Result<ExitCode> {
+fn show<R: Resumable>(
+    directory: &Path,
+    manifest: &Manifest,
+    args: &StatusArgs,
+) -> Result<ExitCode> {
     let gathered = Gathered::<R>::read(directory, manifest)?;
     let mut stdout = io::stdout().lock();
     let printed = match args.shards {

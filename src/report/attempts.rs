@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::json;
 use super::manifest::{Lock, Manifest, unique};
 use super::results::{Contents, ReportError};
-use super::row::{Key, Row};
+use super::resumable::{Key, Resumable};
 use super::shard::Shard;
 use super::sketch::Sketches;
 use super::witness;
@@ -60,7 +60,7 @@ struct Kept<R> {
     file: PathBuf,
 }
 
-impl<R: Row> Kept<R> {
+impl<R: Resumable> Kept<R> {
     /// Where the run that made this record has put its other files.
     fn folder(&self, directory: &Path) -> PathBuf {
         if self.file.parent() == Some(directory) {
@@ -86,13 +86,13 @@ pub struct Gathered<R> {
     kept: BTreeMap<Key, Kept<R>>,
 }
 
-impl<R: Row> Gathered<R> {
+impl<R: Resumable> Gathered<R> {
     /// Reads what is finished, out of every file in the directory. What is damaged or was called off is yet to be done.
     ///
     /// # Errors
     /// When a file cannot be read, two records contradict each other, or one is about something that was not asked for.
     pub fn read(directory: &Path, manifest: &Manifest) -> Result<Self, ReportError> {
-        let finished = |parsed: io::Result<R>| Ok(parsed.ok().filter(Row::is_finished));
+        let finished = |parsed: io::Result<R>| Ok(parsed.ok().filter(Resumable::is_finished));
         Self::gather(directory, manifest.contents(), Some(manifest), finished)
     }
 
@@ -210,7 +210,10 @@ impl<R: Row> Gathered<R> {
 ///
 /// # Errors
 /// When somebody else is writing there, a file cannot be read or written, or records contradict each other.
-pub fn merge<R: Row>(directory: &Path, manifest: &Manifest) -> Result<Gathered<R>, ReportError> {
+pub fn merge<R: Resumable>(
+    directory: &Path,
+    manifest: &Manifest,
+) -> Result<Gathered<R>, ReportError> {
     let _lock = Lock::of(directory)?;
     let gathered = Gathered::<R>::read(directory, manifest)?;
     if manifest.contents().has_sketches() {
@@ -222,7 +225,7 @@ pub fn merge<R: Row>(directory: &Path, manifest: &Manifest) -> Result<Gathered<R
 
 /// The lines of a file from 1 on, each as a record if it is one. A last line without an end that is none is left out: its writer
 /// was killed, or is writing right now.
-fn lines<R: Row>(text: &[u8]) -> impl Iterator<Item = (usize, &[u8], io::Result<R>)> {
+fn lines<R: Resumable>(text: &[u8]) -> impl Iterator<Item = (usize, &[u8], io::Result<R>)> {
     let numbered = text.split_inclusive(|&byte| byte == b'\n').zip(1..);
     numbered.filter_map(|(line, number)| {
         let is_whole = line.ends_with(b"\n");

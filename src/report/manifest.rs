@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::json::{self, Fields};
 use super::results::{Contents, ReportError};
-use super::row::Key;
+use super::resumable::Key;
 use super::shard::Shard;
 use crate::input::Sample;
 use crate::network::Label;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attempts::{ATTEMPTS, Attempt, Gathered, replace};
 use super::manifest::{Lock, MANIFEST, Manifest};
-use super::row::Row;
+use super::resumable::Resumable;
 use super::shard::Shard;
 use super::sketch::{Sketch, SketchFile};
 use super::stored::Stored;
@@ -194,7 +194,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When the directory holds results that are not to be continued, or of another run, or cannot be read or written.
-    pub fn open<R: Row>(
+    pub fn open<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         opening: Opening,
@@ -216,7 +216,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When the directory holds results that are not to be continued, or of another run, or cannot be read.
-    pub fn look<R: Row>(
+    pub fn look<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         opening: Opening,
@@ -225,7 +225,7 @@ impl ResultDirectory {
         Gathered::read(path, manifest)
     }
 
-    fn attempt<R: Row>(
+    fn attempt<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         shard: Shard,
@@ -242,7 +242,7 @@ impl ResultDirectory {
         Ok(Opened { results, witnesses, finished })
     }
 
-    fn whole<R: Row>(
+    fn whole<R: Resumable>(
         path: &Path,
         manifest: &Manifest,
         dims: &[usize],
@@ -283,7 +283,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&mut self, record: &impl Row) -> Result<(), ReportError> {
+    pub fn keep(&mut self, record: &impl Resumable) -> Result<(), ReportError> {
         if self.is_attempt && !record.is_finished() { Ok(()) } else { self.append(record) }
     }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::attempts::replace;
 use super::json;
 use super::results::ReportError;
-use super::row::Key;
+use super::resumable::Key;
 use crate::input::{Colour, PictureLayout, Sample};
 use crate::search::Curve;
 use crate::verdict::{StoredPoint, nearest_byte};

@@ -31,7 +31,7 @@ impl fmt::Display for Key {
 pub type StoredWitness = (usize, (Label, Label));
 
 /// A record that can be read again.
-pub trait Row: Serialize + DeserializeOwned {
+pub trait Resumable: Serialize + DeserializeOwned {
     /// Which work this is the result of.
     fn key(&self) -> Key;
 
@@ -55,7 +55,7 @@ pub trait Row: Serialize + DeserializeOwned {
 /// The name that records give to work which was called off.
 const INTERRUPTED: &str = "interrupted";
 
-impl Row for Record {
+impl Resumable for Record {
     fn key(&self) -> Key {
         Key { image: self.image, target: Some(self.target) }
     }
@@ -98,7 +98,7 @@ impl Row for Record {
     }
 }
 
-impl Row for RadiusRecord {
+impl Resumable for RadiusRecord {
     fn key(&self) -> Key {
         Key { image: self.image, target: None }
     }

@@ -692,13 +692,13 @@ fn trees_prove_every_optimum_by_the_neurons_signs() {
     }
 }
 
+#[allow(clippy::print_stderr, reason = "the share is worth knowing: cargo test -- --nocapture")]
 #[test]
 fn trees_over_pixels_alone_never_cut_off_the_optimum_and_mostly_prove_it() {
     let options = BranchOptions { few: 0, ..OPTIMUM };
     for (size, cases) in [("tiny", &TINY), ("wide", &WIDE)] {
         let tried = &cases[..cases.len() / 20];
         let unproven = tried.par_iter().filter(|solved| !is_sound(size, solved, &options)).count();
-        #[allow(clippy::print_stderr)]
         eprintln!("{size}: {} of {} optima proven", tried.len() - unproven, tried.len());
         // Flat pieces and ridges are divided for ever without a division by neurons.
         assert!(unproven * 5 <= tried.len(), "{size}: {unproven}");

@@ -86,15 +86,14 @@ fn assert_same_report(out: &Path, whole: &Path) {
     // Of sketches too there is nothing torn and nothing twice.
     let sketches = |out: &Path| {
         let text = fs::read_to_string(out.join("sketches.jsonl")).expect("written");
-        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("whole"));
-        let mut drawn: Vec<_> = lines
-            .map(|mut line| {
-                line.as_object_mut().map(|l| l.remove("curve"));
-                line.to_string()
-            })
-            .collect();
-        drawn.sort();
-        drawn
+        let timeless = |line: &str| {
+            let mut line: Value = serde_json::from_str(line).expect("whole");
+            line.as_object_mut().expect("an object").remove("curve");
+            line.to_string()
+        };
+        let mut lines: Vec<String> = text.lines().map(timeless).collect();
+        lines.sort();
+        lines
     };
     assert_eq!(sketches(out), sketches(whole));
 }
@@ -383,8 +382,8 @@ fn exports_of_a_continued_run_are_of_all_its_records() {
     let half: String = whole.split_inclusive('\n').take(18).collect();
     fs::write(&file, half).expect("written");
     fs::remove_file(out.join("report.html")).expect("removed");
-    let dry = command(ATTACK, &out, &[&["--resume", "--dry-run"], &exports[..]].concat());
-    let dry = { dry }.output().expect("runs");
+    let dry = [&["--resume", "--dry-run"], &exports[..]].concat();
+    let dry = command(ATTACK, &out, &dry).output().expect("runs");
     assert!(dry.status.success(), "{}", String::from_utf8_lossy(&dry.stderr));
     for name in [&table, &cases, &place("out/report.html")] {
         assert!(!Path::new(name).exists(), "{name}");

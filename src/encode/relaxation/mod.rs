@@ -152,7 +152,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         Self::build(query, bounds, Kind { substitute: true, ..Kind::default() }, |_| None)
     }
 
-    /// The relaxation, with envelopes too, over the part of the set in which neurons have these signs, as far as a [`PENALTY`] keeps them; `bounds`
+    /// The relaxation, with envelopes too, over the part of the set in which neurons have these signs, as far as a `PENALTY` keeps them; `bounds`
     /// are those of the part. The first basis is that of `footing`, where an LP of the same set ended.
     pub fn of_part(
         query: &'q Query<'n>,

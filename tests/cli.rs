@@ -656,7 +656,7 @@ fn an_interrupted_run_keeps_what_it_found() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_one_line() {
-    for (delta, place) in [("5", "adversarial/"), ("0.01", "results.jsonl")] {
+    for (delta, place) in [("5", "adversarial/"), ("0.01", "sketches.jsonl")] {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let output = Command::new("sh")
             .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rw_adv::report::figure::Gaps;
 use rw_adv::report::json::{Map, Value};
-use rw_adv::report::{Row, Standings, Stored, csv, html, junit, standings};
+use rw_adv::report::{Entry, Standings, Stored, csv, html, junit, standings};
 
 #[derive(clap::Args)]
 pub struct ReportArgs {
@@ -137,7 +137,7 @@ impl Exports {
     }
 
     /// Writes what was asked for; says so if certified accuracy falls short.
-    pub fn of_rows(self, rows: &[Row], settings: &Map<String, Value>) -> Result<Option<String>> {
+    pub fn of_rows(self, rows: &[Entry], settings: &Map<String, Value>) -> Result<Option<String>> {
         if let Some(file) = self.csv {
             file.write(|out| csv::write(out, rows))?;
         }

@@ -22,7 +22,7 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Record, ResultDirectory, Row, SCHEMA, Settings, Sketch, SketchFile, Summary,
+    self, Contents, Entry, Record, ResultDirectory, SCHEMA, Settings, Sketch, SketchFile, Summary,
     WitnessFiles,
 };
 use rw_adv::verdict::Verdict;
@@ -327,7 +327,7 @@ struct Output {
     results: Option<ResultDirectory>,
     sketches: Option<SketchFile>,
     /// The records, where no directory keeps them.
-    rows: Vec<Row>,
+    rows: Vec<Entry>,
     summary: Summary,
     json: bool,
 }
@@ -341,7 +341,7 @@ impl Output {
         if let Some(results) = &mut self.results {
             results.append(record)?;
         } else {
-            self.rows.push(Row::of(record));
+            self.rows.push(Entry::of(record));
         }
         if let Some(sketches) = &mut self.sketches {
             sketches.append(&item.sample, record.target, sketch)?;

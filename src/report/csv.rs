@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::row::{Row, fields};
+use super::entry::{Entry, fields};
 
 /// Writes a head and all rows. What was not computed is an empty cell.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: impl Write, rows: &[Row]) -> io::Result<()> {
+pub fn write(out: impl Write, rows: &[Entry]) -> io::Result<()> {
     let columns = fields(rows);
     let mut table = csv::Writer::from_writer(out);
     table.write_record(&columns)?;
@@ -21,10 +21,10 @@ pub fn write(out: impl Write, rows: &[Row]) -> io::Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::row::tests::row;
+    use super::super::entry::tests::row;
     use super::*;
 
-    fn written(rows: &[Row]) -> String {
+    fn written(rows: &[Entry]) -> String {
         let mut out = Vec::new();
         write(&mut out, rows).unwrap();
         String::from_utf8(out).unwrap()

@@ -8,16 +8,16 @@ use std::io::{self, Write};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
+use super::entry::{Entry, by_image, standing};
 use super::json::{Map, Value};
 use super::record::Standing;
-use super::row::{Row, by_image, standing};
 use crate::verdict::Verdict;
 
 /// Writes one test suite. `settings` say of which model and budget, if they are known.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: impl Write, rows: &[Row], settings: &Map<String, Value>) -> io::Result<()> {
+pub fn write(out: impl Write, rows: &[Entry], settings: &Map<String, Value>) -> io::Result<()> {
     let cases: Vec<Case> = by_image(rows).values().map(|rows| Case::new(rows)).collect();
     let suite = suite_name(settings);
     let count = |outcome: Outcome| cases.iter().filter(|case| case.outcome == outcome).count();
@@ -61,7 +61,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(rows: &[&Row]) -> Self {
+    fn new(rows: &[&Entry]) -> Self {
         let first = rows[0];
         let standing = standing(rows);
         let (outcome, kind) = match standing {
@@ -119,7 +119,7 @@ impl Case {
 }
 
 /// `target 9: adversarial, margin 1.8032, bound 4.1681, distance 5`
-fn detail(row: &Row) -> String {
+fn detail(row: &Entry) -> String {
     let mut line = format!("target {}: {}", row.target, row.verdict);
     for (field, name) in [("margin", "margin"), ("upper_bound", "bound"), ("distance", "distance")]
     {
@@ -153,10 +153,10 @@ fn fit(text: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::row::tests::row;
+    use super::super::entry::tests::row;
     use super::*;
 
-    fn written(rows: &[Row], settings: &str) -> String {
+    fn written(rows: &[Entry], settings: &str) -> String {
         let mut out = Vec::new();
         write(&mut out, rows, &serde_json::from_str(settings).unwrap()).unwrap();
         String::from_utf8(out).unwrap()

@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::entry::Entry;
 use super::json::{self, Map, Value};
 use super::png;
-use super::row::Row;
 use super::sketch::Sketches;
 use crate::verdict::Verdict;
 
@@ -49,7 +49,7 @@ pub enum StoredError {
 #[derive(Debug)]
 pub struct Stored {
     /// The records, by image and target.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Entry>,
     /// `summary.json`; empty when there is none, because the run did not come to its end.
     pub summary: Map<String, Value>,
     /// What was drawn.
@@ -84,7 +84,7 @@ impl Stored {
     /// or inputs are no pictures.
     pub fn strip(&self, most: usize) -> Option<Vec<u8>> {
         let Sketches { shape, originals, sketches } = &self.sketches;
-        let pair = |row: &Row| {
+        let pair = |row: &Entry| {
             let original = originals.get(&row.image)?;
             let adversary = sketches.get(&(row.image, row.target))?.changed(original)?;
             Some((original.clone(), adversary))
@@ -112,14 +112,14 @@ fn missing(directory: &Path) -> StoredError {
 
 /// The rows of a file; of two for the same image and target, the later one. A last line that is not whole is left out: the run
 /// was killed while it wrote.
-fn rows(text: &[u8]) -> Result<Vec<Row>, (usize, io::Error)> {
+fn rows(text: &[u8]) -> Result<Vec<Entry>, (usize, io::Error)> {
     let mut rows = BTreeMap::new();
     let mut lines = text.split(|&byte| byte == b'\n').enumerate().peekable();
     while let Some((k, line)) = lines.next() {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match Row::parse(line) {
+        match Entry::parse(line) {
             Ok(row) => {
                 rows.insert((row.image, row.target), row);
             }

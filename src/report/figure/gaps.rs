@@ -6,7 +6,7 @@ use super::axis::Scale;
 use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
 use super::{marker, write_file};
-use crate::report::{ReportError, Row};
+use crate::report::{Entry, ReportError};
 use crate::verdict::Verdict;
 
 /// Between the outermost values and the frame, as a share of the axis.
@@ -33,8 +33,8 @@ pub struct Gaps {
 
 impl Gaps {
     /// The figure of these records.
-    pub fn of(rows: &[Row]) -> Self {
-        let gap = |row: &Row| {
+    pub fn of(rows: &[Entry]) -> Self {
+        let gap = |row: &Entry| {
             let margin = row.number("margin")?;
             // Where nothing is proven there is no line.
             let bound = row.number("upper_bound").unwrap_or(margin);

@@ -299,7 +299,7 @@ fn gaps_are_drawn_from_margin_to_bound() {
         let text = format!(
             r#"{{"image":{image},"predicted":1,"target":2,"verdict":"{verdict}","margin":{margin},"upper_bound":{bound}}}"#
         );
-        crate::report::Row::parse(text.as_bytes()).expect("a record")
+        crate::report::Entry::parse(text.as_bytes()).expect("a record")
     };
     let rows = [
         row(0, "robust", -3.0, "-1.0"),

@@ -11,10 +11,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::entry::{self, Entry};
 use super::json::{self, Map, Value};
 use super::record::Standings;
 use super::results::ReportError;
-use super::row::{self, Row};
 use super::sketch::thinned;
 use super::stored::Stored;
 use crate::verdict::Verdict;
@@ -77,20 +77,21 @@ struct Data<'a> {
 fn page(stored: &Stored) -> io::Result<String> {
     let Stored { rows, summary, sketches } = stored;
     let of_summary = |field: &str| summary.get("summary").and_then(|counts| counts.get(field));
-    let sketch = |row: &Row| sketches.sketches.get(&(row.image, row.target));
+    let sketch = |row: &Entry| sketches.sketches.get(&(row.image, row.target));
     let most = (CURVE_POINTS / rows.len().max(1)).max(2);
-    let curve = |row: &Row| -> Vec<f64> {
+    let curve = |row: &Entry| -> Vec<f64> {
         let points = sketch(row).map_or(&[][..], |sketch| &sketch.curve);
         thinned(points, most).into_iter().flat_map(|&(time, margin)| [time, margin]).collect()
     };
-    let largest = |row: &Row| sketch(row).map(|sketch| sketch.largest.clone()).unwrap_or_default();
+    let largest =
+        |row: &Entry| sketch(row).map(|sketch| sketch.largest.clone()).unwrap_or_default();
     let data = Data {
         version: summary.get("version").and_then(Value::as_str).unwrap_or(""),
         settings: stored.settings(),
         seconds: summary.get("seconds"),
         asked: of_summary("asked"),
         interrupted: of_summary("interrupted").and_then(Value::as_bool),
-        standings: row::standings(rows),
+        standings: entry::standings(rows),
         labelled: rows.iter().all(|row| row.label.is_some()),
         count: rows.len(),
         columns: columns(rows),
@@ -118,7 +119,7 @@ fn filled(data: &str, counts: &str) -> String {
 }
 
 /// What the page says where scripts are switched off.
-fn counts(rows: &[Row]) -> String {
+fn counts(rows: &[Entry]) -> String {
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     let counts = Verdict::ALL.map(|verdict| format!("{} {verdict}", count(verdict)));
     format!("{} searched: {}", rows.len(), counts.join(", "))
@@ -128,7 +129,7 @@ fn counts(rows: &[Row]) -> String {
 const LEFT_OUT: [&str; 2] = ["schema", "seed"];
 
 /// The fields of all rows, field by field.
-fn columns(rows: &[Row]) -> Map<String, Value> {
+fn columns(rows: &[Entry]) -> Map<String, Value> {
     let column = |field: &str| {
         let values: Vec<Value> = rows.iter().map(|row| shown(row.get(field))).collect();
         match values.first() {
@@ -136,7 +137,7 @@ fn columns(rows: &[Row]) -> Map<String, Value> {
             _ => Value::Array(values),
         }
     };
-    let fields = row::fields(rows).into_iter().filter(|field| !LEFT_OUT.contains(field));
+    let fields = entry::fields(rows).into_iter().filter(|field| !LEFT_OUT.contains(field));
     fields.map(|field| (field.to_owned(), column(field))).collect()
 }
 

@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde::Serialize;
 
-use super::super::row::Row;
+use super::super::entry::Entry;
 use super::super::sketch::{Shape, Sketches, append_varint};
 
 /// What pictures may take of a page, in characters.
@@ -34,7 +34,7 @@ pub struct Packed {
 }
 
 /// The pictures of these rows; `None` when there are none.
-pub fn pack(rows: &[Row], sketches: &Sketches) -> io::Result<Option<Packed>> {
+pub fn pack(rows: &[Entry], sketches: &Sketches) -> io::Result<Option<Packed>> {
     let Some(shape) = sketches.shape.filter(|_| !sketches.originals.is_empty()) else {
         return Ok(None);
     };
@@ -64,7 +64,7 @@ pub fn pack(rows: &[Row], sketches: &Sketches) -> io::Result<Option<Packed>> {
 fn packed(
     originals: &BTreeMap<usize, &[u8]>,
     bits: u32,
-    rows: &[Row],
+    rows: &[Entry],
     sketches: &Sketches,
 ) -> io::Result<String> {
     let mut deflated = DeflateEncoder::new(Vec::new(), Compression::default());

@@ -19,7 +19,7 @@ fn noise(seed: usize) -> impl Iterator<Item = u8> {
     })
 }
 
-fn row(image: usize, target: usize, more: &str) -> Row {
+fn row(image: usize, target: usize, more: &str) -> Entry {
     let verdict = Verdict::ALL[(image + target) % 3];
     // As a real record, with as many digits.
     let text = format!(
@@ -45,7 +45,7 @@ fn row(image: usize, target: usize, more: &str) -> Row {
             _ => "null".to_owned(),
         },
     );
-    Row::parse(text.as_bytes()).expect("a record")
+    Entry::parse(text.as_bytes()).expect("a record")
 }
 
 /// What a sketch is once it was read; changes are given as steps.
@@ -58,7 +58,7 @@ fn sketch(steps: &[u8], curve: &[(f64, f64)]) -> Sketch {
     json::parse(text.as_bytes()).expect("a sketch")
 }
 
-fn stored(rows: Vec<Row>, sketches: Sketches) -> Stored {
+fn stored(rows: Vec<Entry>, sketches: Sketches) -> Stored {
     let summary = r#"{"schema":"rw-adv/1","version":"0.1.0","seconds":3.25,"summary":{"asked":9,"interrupted":false},
         "settings":{"model":"m.onnx","delta":5.0,"norm":"l1","target":"all","images":[0,1,2]}}"#;
     let summary = json::parse(summary.as_bytes()).expect("an object");
@@ -141,7 +141,7 @@ fn hostile_names_stay_text() {
         "\"><img src=x onerror=alert(1)>.png",
         "{{script}}\u{2028}&lt;b&gt;.png",
     ];
-    let rows: Vec<Row> = names
+    let rows: Vec<Entry> = names
         .iter()
         .enumerate()
         .map(|(image, name)| {

@@ -46,7 +46,7 @@ const ORDER: [&str; 32] = [
 
 /// One record.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct Entry {
     /// Index of the image in the data.
     pub image: usize,
     /// True label, if known.
@@ -60,7 +60,7 @@ pub struct Row {
     fields: Map<String, Value>,
 }
 
-impl Row {
+impl Entry {
     /// A record that was just made.
     pub fn of(record: &Record) -> Self {
         Self::new(json::object(record)).expect("a record has the fields of one")
@@ -110,7 +110,7 @@ impl Row {
 }
 
 /// All fields that some row has.
-pub fn fields(rows: &[Row]) -> Vec<&str> {
+pub fn fields(rows: &[Entry]) -> Vec<&str> {
     let mut found: BTreeSet<&str> =
         rows.iter().flat_map(|row| row.fields.keys().map(String::as_str)).collect();
     let known = ORDER.into_iter().filter(|&field| found.remove(field)).collect::<Vec<_>>();
@@ -118,8 +118,8 @@ pub fn fields(rows: &[Row]) -> Vec<&str> {
 }
 
 /// The rows of each image, by image; within one, by target.
-pub fn by_image(rows: &[Row]) -> BTreeMap<usize, Vec<&Row>> {
-    let mut images: BTreeMap<usize, Vec<&Row>> = BTreeMap::new();
+pub fn by_image(rows: &[Entry]) -> BTreeMap<usize, Vec<&Entry>> {
+    let mut images: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
     for row in rows {
         images.entry(row.image).or_default().push(row);
     }
@@ -128,13 +128,13 @@ pub fn by_image(rows: &[Row]) -> BTreeMap<usize, Vec<&Row>> {
 }
 
 /// What is known about an image: its worst target counts.
-pub(super) fn standing(of_image: &[&Row]) -> Standing {
+pub(super) fn standing(of_image: &[&Entry]) -> Standing {
     let each = of_image.iter().map(|row| Standing::of(row.label, row.predicted, row.verdict));
     each.max().unwrap_or(Standing::Certified)
 }
 
 /// What became of the images.
-pub fn standings(rows: &[Row]) -> Standings {
+pub fn standings(rows: &[Entry]) -> Standings {
     let all: Vec<Standing> = by_image(rows).values().map(|rows| standing(rows)).collect();
     Standings::count(all.iter())
 }
@@ -145,11 +145,11 @@ pub(super) mod tests {
     use super::*;
 
     /// A record with these fields.
-    pub fn row(image: usize, target: usize, verdict: &str, more: &str) -> Row {
+    pub fn row(image: usize, target: usize, verdict: &str, more: &str) -> Entry {
         let text = format!(
             r#"{{"image":{image},"label":1,"predicted":1,"target":{target},"verdict":"{verdict}"{more}}}"#
         );
-        Row::parse(text.as_bytes()).unwrap()
+        Entry::parse(text.as_bytes()).unwrap()
     }
 
     #[test]
@@ -166,7 +166,7 @@ pub(super) mod tests {
             r#"{"image":1,"predicted":1,"target":2,"verdict":"perhaps"}"#,
             r#"{"image":1,"predicted":1,"verdict":"robust"}"#,
         ] {
-            assert!(Row::parse(text.as_bytes()).is_err(), "{text}");
+            assert!(Entry::parse(text.as_bytes()).is_err(), "{text}");
         }
     }
 

@@ -15,8 +15,8 @@ use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::proof::Claim;
 use crate::query::{Candidate, Query};
 use crate::search::{
-    BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions, SearchStop,
-    Until, ascend, ascend_from, branch_and_bound, search,
+    BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions,
+    SearchStop, TreeEvent, TreeState, Until, ascend, ascend_from, branch_and_bound, search,
 };
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
@@ -283,8 +283,13 @@ impl<'m> Subject<'m> {
         self.observer.inspect(|observer| observer.better(better));
     }
 
+    fn tell_division(&self, state: &TreeState) {
+        self.observer.inspect(|observer| observer.divided(state));
+    }
+
     fn tell_bounds(&self, bounds: &[Proven]) {
-        self.observer.inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
+        self.observer
+            .inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
     }
 
     fn bounds(&self, arithmetic: Arithmetic<'m>, budget: &Budget) -> &Arc<LinearBounds<'m>> {
@@ -474,13 +479,21 @@ impl<'m> Subject<'m> {
             let keep = self.attack.proofs;
             let options = BranchOptions { nodes, until, keep, few: FEW };
             let best = root.found.best.clone();
-            let enough = |better: &Candidate| match until {
-                Until::Below(_) if fools(better) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+            let watch = |event: TreeEvent| {
+                match event {
+                    TreeEvent::Better(better) => self.tell(better),
+                    TreeEvent::Divided(state) => self.tell_division(&state),
+                }
+                match (until, event) {
+                    (Until::Below(_), TreeEvent::Better(better)) if fools(better) => {
+                        ControlFlow::Break(())
+                    }
+                    _ => ControlFlow::Continue(()),
+                }
             };
             let begun = budget.elapsed();
             let linear = self.bounds(arithmetic, &budget.half());
-            let branched = branch_and_bound(query, linear, whole, best, &options, budget, enough);
+            let branched = branch_and_bound(query, linear, whole, best, &options, budget, watch);
             tree.add(&branched, budget.elapsed() - begun);
             root.stop = Stop::of_tree(branched.stop, proven);
             root.add(branched, budget);

@@ -23,8 +23,8 @@ use rw_adv::network::{ActivationPattern, Dense, Label, LayerRounding, Network, N
 use rw_adv::proof::{Checked, Claim, Fault, Side, check};
 use rw_adv::query::{Candidate, Query};
 use rw_adv::search::{
-    BranchOptions, BranchStop, Branched, Found, Method, Proven, SearchOptions, Until, ascend_from,
-    branch_and_bound, search,
+    BranchOptions, BranchStop, Branched, Found, Method, Proven, SearchOptions, TreeEvent, Until,
+    ascend_from, branch_and_bound, search,
 };
 use rw_adv::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
 use rw_adv::walk::{StopReason, WayOut, walk};
@@ -651,7 +651,7 @@ fn tree(problem: &Problem, options: &BranchOptions) -> (Branched, f64) {
     let proof = linear.prove(&query.objective, &Effort::default(), &unlimited);
     let root = Proven::of_whole(&proof, true);
     let start = start_at(&query, set.centre());
-    let go_on = |_: &Candidate| ControlFlow::Continue(());
+    let go_on = |_: TreeEvent| ControlFlow::Continue(());
     let tree = branch_and_bound(&query, &linear, root, start, options, &unlimited, go_on);
     (tree, proof.bound.value())
 }
@@ -693,6 +693,7 @@ fn trees_prove_every_optimum_by_the_neurons_signs() {
 }
 
 #[test]
+#[allow(clippy::print_stderr, reason = "the share is worth knowing: cargo test -- --nocapture")]
 fn trees_over_pixels_alone_never_cut_off_the_optimum_and_mostly_prove_it() {
     let options = BranchOptions { few: 0, ..OPTIMUM };
     for (size, cases) in [("tiny", &TINY), ("wide", &WIDE)] {

@@ -1,7 +1,7 @@
 //! Branch and bound over the budget: how much it decides, how much it proves, and how fast beside a MILP solver.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -86,7 +86,7 @@ pub fn run(out: &mut impl Write, args: &CompleteArgs) -> Result<()> {
 
 fn open(
     args: &CompleteArgs,
-    model: &PathBuf,
+    model: &Path,
     images: &Selection,
 ) -> Result<(OnnxModel, Vec<Sample>)> {
     let model = OnnxModel::load(model)?;

@@ -34,9 +34,10 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Summary, WitnessFiles,
+    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Summary,
+    WitnessFiles,
 };
-use rw_adv::search::Method;
+use rw_adv::search::{Method, Observer, TreeState};
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Goal, Subject};
 
@@ -329,7 +330,14 @@ impl Job {
         };
         with_output(&Output::begin)?;
         let searched = items.par_iter().try_for_each(|item| {
+            let divided = Divided(|tree: &TreeState| {
+                with_output(&|output| {
+                    output.terminal.progress.divided(tree);
+                    Ok(())
+                })
+            });
             let subject = Subject::new(model, &item.sample, item.predicted, &self.attack);
+            let subject = subject.observed_by(&divided);
             item.targets.par_iter().try_for_each(|&target| {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
@@ -390,6 +398,16 @@ impl Job {
             record.png = saved.png;
         }
         Ok(record)
+    }
+}
+
+/// Tells how branch and bound goes.
+struct Divided<F>(F);
+
+impl<F: Fn(&TreeState) -> Result<()> + Sync> Observer for Divided<F> {
+    fn divided(&self, tree: &TreeState) {
+        // Progress that cannot be shown is no reason to stop.
+        let _ = self.0(tree);
     }
 }
 

@@ -23,7 +23,7 @@
 //! - [`mod@proof`]: what branch and bound proved, for others to check, and the checker
 //! - [`maximize`]: any linear function of the outputs over a box with linear constraints
 //! - [`radius`]: how far an image may be changed, by bisection on the budget
-//! - [`report`]: records, tables, JSON, pictures, figures, files
+//! - [`report`]: records, tables, JSON, pictures, figures, files, and one page to look at
 //! - [`tolerance`]: every epsilon, with its reason
 //!
 //! # The surface

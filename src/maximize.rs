@@ -178,7 +178,7 @@ impl<'m> Maximization<'m> {
             let go_on = |_: TreeEvent| ControlFlow::Continue(());
             let branched = branch_and_bound(query, linear, whole, best, &options, budget, go_on);
             tree.add(&branched, budget.elapsed() - begun);
-            found.improve(&branched.best, budget);
+            found.improve(&branched.best, budget.elapsed());
             (bound, stop) = (branched.bound, Stop::of_tree(branched.stop, Stop::Optimal));
         }
         let mut point = self.domain.clamped(&found.best.point);

@@ -425,7 +425,7 @@ impl<'m> Subject<'m> {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::Optimal);
-        Root::new(found.or(ascended), bounds, stop)
+        Root::new(found.after(ascended), bounds, stop)
     }
 
     /// Whether a first climb of our own comes before the search: other methods are to show what they find themselves.
@@ -458,7 +458,7 @@ impl<'m> Subject<'m> {
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let stop = Stop::of(found.stop, Stop::First);
-        Root::new(found.or(ascended), vec![bound], stop)
+        Root::new(found.after(ascended), vec![bound], stop)
     }
 
     /// Divides the set where its bounds have not decided: first for the sign, in f32, then, if the optimum is wanted, for the gap.
@@ -541,7 +541,7 @@ impl Root {
 
     fn add(&mut self, mut branched: Branched, budget: &Budget) {
         self.divided.push((branched.bound, branched.claim()));
-        self.found.improve(&branched.best, budget);
+        self.found.improve(&branched.best, budget.elapsed());
     }
 
     fn bounds(&self) -> Vec<CertifiedBound> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rw_adv::report::{
     self, Contents, Manifest, RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, ReportError, Row,
-    SCHEMA, Summary, text, write_summary,
+    SCHEMA, Stored, Summary, html, text, write_summary,
 };
 use serde::Serialize;
 
@@ -47,6 +47,7 @@ fn merge(directory: &Path) -> Result<ExitCode> {
             let mut summary = Summary::new(asked);
             records.iter().for_each(|record| summary.add(record));
             finish(directory, &manifest, (SCHEMA, &summary), seconds)?;
+            html::write(directory, &Stored::read(directory)?)?;
             print(records.len(), asked, |out| text::summary(out, &summary, seconds, skipped))
         }
         Contents::Radii => {

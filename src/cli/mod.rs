@@ -3,6 +3,7 @@
 mod branch;
 mod check_proof;
 mod config;
+mod exports;
 mod maximize;
 mod merge;
 mod method;
@@ -34,8 +35,8 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Summary,
-    WitnessFiles,
+    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch,
+    Summary, WitnessFiles,
 };
 use rw_adv::search::{Method, Observer, TreeState};
 use rw_adv::verdict::Verdict;
@@ -44,6 +45,7 @@ use rw_adv::verify::{Attack, Goal, Subject};
 use crate::bench::{self, Bench};
 use branch::BranchArgs;
 use check_proof::CheckProofArgs;
+use exports::{ExportArgs, Exports, ReportArgs, fail_with};
 use maximize::MaximizeArgs;
 use merge::MergeArgs;
 use method::MethodArgs;
@@ -89,9 +91,11 @@ Usage: rw-adv --model FILE --delta DELTA [OPTIONS]
   --norm NORM      l1 or linf                                [l1]
   --out DIR        keep records, pictures and arrays; --resume continues
   --time-limit S   seconds for each row                      [none]
+  --fail-under P   exit with code 1 if less is certified; --csv, --junit FILE
   --threads N      --json  --exit-code  --dry-run  --config FILE  -v  -q
 
-Commands: inspect, radius, maximize, status, merge, bench, completions, man
+Commands: inspect, radius, maximize, report, status, merge, check-proof, bench,
+completions, man
 Each has --help; everything: rw-adv --help
 
 Example: rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5
@@ -104,8 +108,8 @@ Examples:
   rw-adv radius --model models/mnist_2x500.onnx --images 10
   rw-adv maximize --model net.onnx --objective 'y0 - 0.5*y3' --box -1,1 --constraints limits.txt
 
-Exit codes: 0 finished; 1 with --exit-code, an adversary was found; 2 bad usage or input, one line on
-stderr says which; 130 interrupted, with what was found until then written.";
+Exit codes: 0 finished; 1 an adversary was found (--exit-code) or too few are certified (--fail-under); 2 bad usage
+or input, one line on stderr says which; 130 interrupted, with what was found until then written.";
 
 const ENVIRONMENT: &str = "\
 Environment: NO_COLOR, if it is not empty, switches colours off. RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
@@ -140,7 +144,7 @@ enum Command {
     Status(StatusArgs),
     /// Make one result of what plain runs and shards left in a directory
     ///
-    /// Writes results.jsonl (radii.jsonl), summary.json and adversarial/ from all attempts; may be repeated. Of two records of the same
+    /// Writes results.jsonl (radii.jsonl), summary.json, adversarial/ and, of an attack, report.html from all attempts; may be repeated. Of two records of the same
     /// image and target the one that tells more is kept. Exit code 0: complete; 3: records are missing, what is there was merged;
     /// 4: records contradict each other, nothing was written.
     Merge(MergeArgs),
@@ -154,6 +158,10 @@ enum Command {
         /// One of the commands
         command: Option<String>,
     },
+    /// Make report.html of a result directory again, from its own files; export its records
+    ///
+    /// Shows what is there, also of a run that was killed or is still going on, and of shards that are not merged yet.
+    Report(ReportArgs),
     /// Measure: region LPs, walks and searches, quality against proven optima, random networks
     #[command(subcommand)]
     Bench(Bench),
@@ -190,6 +198,8 @@ struct AttackArgs {
     write_model: Option<PathBuf>,
     #[command(flatten)]
     run: RunArgs,
+    #[command(flatten)]
+    exports: ExportArgs,
     /// Exit with code 1 when an adversary was found
     #[arg(long)]
     exit_code: bool,
@@ -257,6 +267,7 @@ struct Job {
     run: RunArgs,
     write_model: Option<PathBuf>,
     proof: Option<PathBuf>,
+    exports: ExportArgs,
     exit_code: bool,
     screen: Screen,
 }
@@ -275,8 +286,19 @@ impl Job {
         };
         let (branch, proofs) = (args.branch.options(), args.proof.is_some());
         let attack = Attack { delta, norm, search, goal, branch, proofs };
-        let AttackArgs { goal, method, write_model, proof, exit_code, .. } = args;
-        Ok(Self { problem, attack, goal, method, run, write_model, proof, exit_code, screen })
+        let AttackArgs { goal, method, write_model, proof, exports, exit_code, .. } = args;
+        Ok(Self {
+            problem,
+            attack,
+            goal,
+            method,
+            run,
+            write_model,
+            proof,
+            exports,
+            exit_code,
+            screen,
+        })
     }
 
     /// What was asked for, to be kept beside the results.
@@ -304,24 +326,27 @@ impl Job {
         if let Some(file) = &self.write_model {
             self.write_milp(file, &items)?;
         }
+        // Everything that is written to is opened before anything is computed.
         let model = &self.problem.model;
+        let exports = self.exports.open()?;
+        let proofs = self.open_proofs()?;
         let work = self.run.out.begin(Contents::Attacks, &settings, items, &model.input_dims)?;
         let Work { items, asked, finished, results, witnesses } = work;
-        let proofs = self.proof.as_deref().map(|dir| ProofFiles::create(dir, &model.sha256));
-        let files = Files { witnesses, proofs: proofs.transpose()? };
+        if let Some(proofs) = &proofs {
+            proofs.look_for(&finished);
+        }
+        let files = Files { witnesses, proofs };
         catch_interrupts()?;
         let mut summary = Summary::new(asked);
         finished.iter().for_each(|record| summary.add(record));
+        let outlives_reader = results.is_some() || self.exit_code || exports.wanted();
         let output = Mutex::new(Output {
-            terminal: Terminal::new(
-                self.screen,
-                results.is_some() || self.exit_code,
-                asked - finished.len(),
-            ),
+            terminal: Terminal::new(self.screen, outlives_reader, asked - finished.len()),
             paint: self.screen.paint,
             results,
             summary,
             finished: finished.len(),
+            records: finished,
             json: self.run.json,
         });
         let with_output = |act: &dyn Fn(&mut Output) -> Result<()>| {
@@ -342,8 +367,10 @@ impl Job {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let record = self.search(item, &subject, target, &files);
-                let done = record.and_then(|record| with_output(&|output| output.write(&record)));
+                let found = self.search(item, &subject, target, &files);
+                let done = found.and_then(|(record, sketch)| {
+                    with_output(&|output| output.write(item, &record, &sketch))
+                });
                 // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
                 done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
             })
@@ -352,14 +379,26 @@ impl Job {
         let interrupted = STOP.load(Ordering::Relaxed);
         output.summary.interrupted = interrupted;
         let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let finished = output.finish(&settings, clock.elapsed(), skipped);
+        let finished = output.finish(&settings, clock.elapsed(), skipped, exports);
         searched?;
-        finished?;
+        let shortfall = finished?;
         Ok(match adversarial {
             _ if interrupted => ExitCode::from(130),
-            1.. if self.exit_code => ExitCode::FAILURE,
-            _ => ExitCode::SUCCESS,
+            1.. if self.exit_code && shortfall.is_none() => ExitCode::FAILURE,
+            _ => fail_with(shortfall),
         })
+    }
+
+    /// Where proofs go. Those of a run that is continued, or shared, are there already.
+    fn open_proofs(&self) -> Result<Option<ProofFiles>> {
+        let Some(directory) = &self.proof else { return Ok(None) };
+        let sha256 = &self.problem.model.sha256;
+        let opened = if self.run.out.is_continued() {
+            ProofFiles::resume(directory, sha256)
+        } else {
+            ProofFiles::create(directory, sha256)
+        };
+        Ok(opened.map(Some)?)
     }
 
     fn write_milp(&self, file: &Path, items: &[Item]) -> Result<()> {
@@ -381,7 +420,7 @@ impl Job {
         subject: &Subject,
         target: Label,
         files: &Files,
-    ) -> Result<Record> {
+    ) -> Result<(Record, Sketch)> {
         let sample = &item.sample;
         let pair = (item.predicted, target);
         let budget = Budget::start(self.run.time_limit(), Some(&STOP));
@@ -397,7 +436,9 @@ impl Job {
             record.npy = Some(saved.npy);
             record.png = saved.png;
         }
-        Ok(record)
+        let dims = &self.problem.model.input_dims;
+        let sketch = Sketch::of(dims, sample, answer.judged.point(), &answer.found.curve);
+        Ok((record, sketch))
     }
 }
 
@@ -422,6 +463,8 @@ struct Output {
     terminal: Terminal,
     paint: Paint,
     results: Option<ResultDirectory>,
+    /// All of them, also those that were there before.
+    records: Vec<Record>,
     summary: Summary,
     /// Records that were there before.
     finished: usize,
@@ -433,11 +476,14 @@ impl Output {
         if self.json { Ok(()) } else { self.terminal.print(report::text::header) }
     }
 
-    fn write(&mut self, record: &Record) -> Result<()> {
+    fn write(&mut self, item: &Item, record: &Record, sketch: &Sketch) -> Result<()> {
         if let Some(results) = &mut self.results {
+            // In this order: whenever the run is killed, every record has its picture.
+            results.draw(&item.sample, record.target, sketch)?;
             results.keep(record)?;
         }
         self.summary.add(record);
+        self.records.push(record.clone());
         let (json, paint) = (self.json, self.paint);
         self.terminal.print(|out| {
             if json {
@@ -450,19 +496,29 @@ impl Output {
         Ok(())
     }
 
-    fn finish(mut self, settings: &Settings, elapsed: Duration, skipped: usize) -> Result<()> {
+    /// Says so if certified accuracy is below what was asked for.
+    fn finish(
+        mut self,
+        settings: &Settings,
+        elapsed: Duration,
+        skipped: usize,
+        exports: Exports,
+    ) -> Result<Option<String>> {
         self.terminal.progress.finish();
         if let Some(results) = &self.results {
             results.finish(SCHEMA, &self.summary, settings, elapsed)?;
+            results.report()?;
         }
-        if self.json {
-            return Ok(());
+        self.records.sort_by_key(|record| (record.image, record.target));
+        let shortfall = exports.write(&self.records, &report::json::fields(settings))?;
+        if !self.json {
+            let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
+            self.terminal.print(|out| {
+                report::text::continued(out, finished)?;
+                report::text::summary(out, &summary, seconds, skipped)
+            })?;
         }
-        let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
-        self.terminal.print(|out| {
-            report::text::continued(out, finished)?;
-            report::text::summary(out, &summary, seconds, skipped)
-        })
+        Ok(shortfall)
     }
 }
 
@@ -487,6 +543,7 @@ pub fn run() -> Result<ExitCode> {
         Some(Command::Radius(args)) => return radius::run(args, screen),
         Some(Command::CheckProof(args)) => return check_proof::run(&args),
         Some(Command::Maximize(args)) => return maximize::run(args),
+        Some(Command::Report(args)) => return exports::run(&args),
         Some(Command::Status(args)) => return status::run(&args),
         Some(Command::Merge(args)) => return merge::run(&args),
         Some(Command::Completions { shell }) => pages::completions(Args::command(), shell)?,

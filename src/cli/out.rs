@@ -21,6 +21,7 @@ const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLE
 pub struct OutArgs {
     /// Write the records (results.jsonl, radii.jsonl), summary.json, pictures and arrays to a new directory
     ///
+    /// Of an attack also report.html: one page to look at, which needs no other file and no network.
     /// For every adversary its folder adversarial/ receives, as .npy and .png: the image (IMAGE), the adversary
     /// (IMAGE_cC_wW) and the signed difference (IMAGE_cC_wW_difference); and all three side by side in
     /// IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
@@ -93,6 +94,11 @@ impl OutArgs {
             None if self.resume => Opening::Resume,
             None => Opening::New,
         }
+    }
+
+    /// Whether others, or an earlier run, may have left something behind that is ours.
+    pub fn is_continued(&self) -> bool {
+        self.resume || self.shard.is_some()
     }
 
     /// Where results go.

@@ -35,7 +35,7 @@ pub struct ProblemArgs {
     #[arg(long, value_name = "PATH", default_value = "data")]
     data: PathBuf,
     /// Which half of an MNIST directory
-    #[arg(long, value_enum, default_value_t = SplitArg::Test)]
+    #[arg(long, value_enum, default_value_t = SplitArg::Test, hide_short_help = true)]
     split: SplitArg,
     /// True labels: IDX, .npy, or text with one label a line [default: found beside IDX images]
     #[arg(long, value_name = "FILE")]

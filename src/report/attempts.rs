@@ -1,8 +1,9 @@
 //! Everything that is known in a result directory: the records of a plain run and of every attempt at a shard.
 //!
-//! Attempts never share a file: `attempts/SHARD-UNIQUE.jsonl` holds the records and `attempts/SHARD-UNIQUE/` the witnesses of one
-//! process, so that a shard may be started twice, killed, or run again with another number of shards. Readers take all
-//! files, skip what is torn or was called off, and keep one record for each piece of work.
+//! Attempts never share a file: `attempts/SHARD-UNIQUE.jsonl` holds the records and `attempts/SHARD-UNIQUE/` the witnesses and
+//! sketches of one process, so that a shard may be started twice, killed, or run again with another number of shards. Readers take all
+//! files, skip what is torn or was called off, and keep one record for each piece of work. What was drawn of a record lies beside
+//! it, so that a record that is kept brings its own picture.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,6 +15,7 @@ use super::manifest::{Lock, Manifest, unique};
 use super::results::{Contents, ReportError};
 use super::row::{Key, Row};
 use super::shard::Shard;
+use super::sketch::Sketches;
 use super::witness;
 
 /// The folder of the attempts.
@@ -27,7 +29,7 @@ pub(super) struct Attempt {
     pub path: PathBuf,
     /// That file, opened.
     pub records: File,
-    /// Where witnesses go.
+    /// Where witnesses and sketches go.
     pub folder: PathBuf,
 }
 
@@ -58,35 +60,80 @@ struct Kept<R> {
     file: PathBuf,
 }
 
-/// The finished records of a directory, one for each piece of work.
+impl<R: Row> Kept<R> {
+    /// Where the run that made this record has put its other files.
+    fn folder(&self, directory: &Path) -> PathBuf {
+        if self.file.parent() == Some(directory) {
+            directory.to_owned()
+        } else {
+            self.file.with_extension("")
+        }
+    }
+
+    /// Whether this tells more than another record of the same work.
+    fn is_better_than(&self, other: &Self) -> bool {
+        match (self.record.is_finished(), other.record.is_finished()) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => self.record.is_better_than(&other.record),
+        }
+    }
+}
+
+/// The records of a directory, one for each piece of work.
 #[derive(Debug)]
 pub struct Gathered<R> {
     kept: BTreeMap<Key, Kept<R>>,
 }
 
 impl<R: Row> Gathered<R> {
-    /// Reads every file of records in the directory.
+    /// Reads what is finished, out of every file in the directory. What is damaged or was called off is yet to be done.
     ///
     /// # Errors
     /// When a file cannot be read, two records contradict each other, or one is about something that was not asked for.
     pub fn read(directory: &Path, manifest: &Manifest) -> Result<Self, ReportError> {
-        let asked: BTreeSet<Key> = manifest.keys(None).collect();
+        let finished = |parsed: io::Result<R>| Ok(parsed.ok().filter(Row::is_finished));
+        Self::gather(directory, manifest.contents(), Some(manifest), finished)
+    }
+
+    /// Reads everything, also what was called off.
+    ///
+    /// # Errors
+    /// The same, and when there is something that is no record.
+    pub(super) fn everything(
+        directory: &Path,
+        contents: Contents,
+        manifest: Option<&Manifest>,
+    ) -> Result<Self, ReportError> {
+        Self::gather(directory, contents, manifest, |parsed| parsed.map(Some))
+    }
+
+    fn gather(
+        directory: &Path,
+        contents: Contents,
+        manifest: Option<&Manifest>,
+        wanted: impl Fn(io::Result<R>) -> io::Result<Option<R>>,
+    ) -> Result<Self, ReportError> {
+        let asked: Option<BTreeSet<Key>> = manifest.map(|manifest| manifest.keys(None).collect());
         let mut gathered = Self { kept: BTreeMap::new() };
-        for file in record_files(directory, manifest.contents())? {
+        for file in record_files(directory, contents)? {
             let text = match fs::read(&file) {
                 Ok(text) => text,
                 Err(source) => return Err(ReportError::Unreadable { path: file, source }),
             };
-            for line in text.split(|&byte| byte == b'\n') {
-                // Torn when its writer was killed, or being written right now.
-                let Ok(record) = json::parse::<R>(line) else { continue };
-                if !asked.contains(&record.key()) {
+            for (number, line, parsed) in lines(&text) {
+                let record = match wanted(parsed) {
+                    Ok(Some(record)) => record,
+                    Ok(None) => continue,
+                    Err(source) => {
+                        return Err(ReportError::Damaged { path: file, line: number, source });
+                    }
+                };
+                if asked.as_ref().is_some_and(|asked| !asked.contains(&record.key())) {
                     let problem = format!("{} was not asked for", record.key());
                     return Err(ReportError::Contradiction { path: file, problem });
                 }
-                if record.is_finished() {
-                    gathered.add(Kept { record, line: line.to_vec(), file: file.clone() })?;
-                }
+                gathered.add(Kept { record, line: line.to_vec(), file: file.clone() })?;
             }
         }
         Ok(gathered)
@@ -99,7 +146,7 @@ impl<R: Row> Gathered<R> {
                 let problem = format!("{key} is {both} ({})", old.file.display());
                 return Err(ReportError::Contradiction { path: new.file, problem });
             }
-            if !new.record.is_better_than(&old.record) {
+            if !new.is_better_than(old) {
                 return Ok(());
             }
         }
@@ -128,6 +175,19 @@ impl<R: Row> Gathered<R> {
         Shard::all(shards).filter(is_open).map(Shard::index).collect()
     }
 
+    /// What was drawn of these records, each by the run that made it.
+    pub(super) fn sketches(&self, directory: &Path) -> Result<Sketches, ReportError> {
+        let mut from_folder: BTreeMap<PathBuf, Vec<Key>> = BTreeMap::new();
+        for (&key, kept) in &self.kept {
+            from_folder.entry(kept.folder(directory)).or_default().push(key);
+        }
+        let mut all = Sketches::default();
+        for (folder, keys) in from_folder {
+            all.adopt(Sketches::read(&folder)?, &keys);
+        }
+        Ok(all)
+    }
+
     /// Makes the directory's own file of records hold all of these and nothing else, in the order asked for, with every
     /// witness's files in place before the record that names them.
     pub(super) fn store(&self, directory: &Path, manifest: &Manifest) -> Result<(), ReportError> {
@@ -137,7 +197,7 @@ impl<R: Row> Gathered<R> {
             if kept.file != own
                 && let Some(stored) = kept.record.stored_witness()
             {
-                witness::adopt(&kept.file.with_extension(""), directory, stored)?;
+                witness::adopt(&kept.folder(directory), directory, stored)?;
             }
             text.extend_from_slice(&kept.line);
             text.push(b'\n');
@@ -152,9 +212,27 @@ impl<R: Row> Gathered<R> {
 /// When somebody else is writing there, a file cannot be read or written, or records contradict each other.
 pub fn merge<R: Row>(directory: &Path, manifest: &Manifest) -> Result<Gathered<R>, ReportError> {
     let _lock = Lock::of(directory)?;
-    let gathered = Gathered::read(directory, manifest)?;
+    let gathered = Gathered::<R>::read(directory, manifest)?;
+    if manifest.contents().has_sketches() {
+        gathered.sketches(directory)?.store(directory)?;
+    }
     gathered.store(directory, manifest)?;
     Ok(gathered)
+}
+
+/// The lines of a file from 1 on, each as a record if it is one. A last line without an end that is none is left out: its writer
+/// was killed, or is writing right now.
+fn lines<R: Row>(text: &[u8]) -> impl Iterator<Item = (usize, &[u8], io::Result<R>)> {
+    let numbered = text.split_inclusive(|&byte| byte == b'\n').zip(1..);
+    numbered.filter_map(|(line, number)| {
+        let is_whole = line.ends_with(b"\n");
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return None;
+        }
+        let parsed = json::parse(line);
+        (is_whole || parsed.is_ok()).then_some((number, line, parsed))
+    })
 }
 
 /// The directory's own records, and those of all attempts by name, so that every reader sees them in the same order.

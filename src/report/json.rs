@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+pub use serde_json::{Map, Value};
 
 use super::record::SCHEMA;
 use crate::onnx::OnnxModel;
@@ -25,14 +26,23 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
     Ok(serde_json::from_slice(text)?)
 }
 
-/// Settings by their names.
+/// Settings, or a record, by the names of their fields.
 pub type Fields = Map<String, Value>;
 
 /// The fields of what is written as an object; of anything else, none.
-pub fn fields(settings: &impl Serialize) -> Fields {
-    match serde_json::to_value(settings) {
+pub fn fields(value: &impl Serialize) -> Fields {
+    match serde_json::to_value(value) {
         Ok(Value::Object(fields)) => fields,
         _ => Fields::new(),
+    }
+}
+
+/// A field as people write it: texts without quotes, nothing for nothing.
+pub fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
     }
 }
 
@@ -44,15 +54,23 @@ pub fn length(fields: &Fields, name: &str) -> usize {
 /// A value in a few words.
 pub fn brief(value: Option<&Value>) -> String {
     const LONGEST: usize = 40;
-    let text = match value {
-        None | Some(Value::Null) => "none".into(),
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
+    let text = match text(value) {
+        nothing if nothing.is_empty() => "none".into(),
+        text => text,
     };
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
+}
+
+/// A value as it may stand in an HTML script element: nothing in it can end the element, or begin a comment in it.
+///
+/// # Errors
+/// When it cannot be serialised.
+pub fn for_script(value: &impl Serialize) -> io::Result<String> {
+    // In JSON, these characters occur within strings only.
+    Ok(serde_json::to_string(value)?.replace('<', "\\u003c").replace('>', "\\u003e"))
 }
 
 /// The contents of `summary.json`.

@@ -184,6 +184,7 @@ mod tests {
             claimed_bound: Some(f64::INFINITY),
             work: Work::default(),
             time_to_best: Duration::ZERO,
+            curve: Vec::new(),
             stop: SearchStop::Time,
         };
         let maximum = Maximum {

@@ -1,9 +1,12 @@
 //! What the user gets to see: records, a table, JSON, files.
 
 mod attempts;
+pub mod csv;
 pub mod figure;
 mod histogram;
+pub mod html;
 pub mod json;
+pub mod junit;
 mod manifest;
 mod maximize;
 mod npy;
@@ -17,6 +20,9 @@ mod record;
 mod results;
 mod row;
 mod shard;
+mod sketch;
+mod stored;
+mod table;
 pub mod text;
 mod witness;
 
@@ -28,8 +34,10 @@ pub use plan::Plan;
 pub use progress::{Progress, with_bar_aside};
 pub use proof::ProofFiles;
 pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
-pub use record::{CommonSettings, Record, SCHEMA, Settings, Summary};
+pub use record::{CommonSettings, Record, SCHEMA, Settings, Standings, Summary, standings};
 pub use results::{Contents, Opened, Opening, ReportError, ResultDirectory, write_summary};
 pub use row::{Key, Row, StoredWitness};
 pub use shard::{Shard, ranges};
+pub use sketch::Sketch;
+pub use stored::Stored;
 pub use witness::{SavedWitness, WitnessFiles};

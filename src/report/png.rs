@@ -11,6 +11,8 @@ use crate::input::PictureLayout;
 
 /// Strips enlarge a picture, by a whole number, until its longer side has about this many pixels.
 const STRIP_SIDE: usize = 224;
+/// The same in a gallery.
+const GALLERY_SIDE: usize = 84;
 /// Pixels between and around the panels of a strip, before which all pictures stand out, black or white.
 const GAP: usize = 4;
 const GAP_COLOUR: [u8; 3] = [140, 140, 140];
@@ -74,6 +76,39 @@ pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec
         });
     }
     encode(width, height, ExtendedColorType::Rgb8, &canvas)
+}
+
+/// A PNG of several pictures side by side: above the originals, then the adversaries, then the differences.
+///
+/// # Panics
+/// When there are not as many bytes as the layout says.
+pub fn gallery(layout: &PictureLayout, pairs: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+    let whole = |(original, adversarial): &(Vec<u8>, Vec<u8>)| {
+        original.len() == layout.values() && adversarial.len() == layout.values()
+    };
+    assert!(pairs.iter().all(whole), "one byte per value");
+    let scale = (GALLERY_SIDE / layout.width.max(layout.height)).max(1);
+    let (panel_width, panel_height) = (layout.width * scale, layout.height * scale);
+    let width = pairs.len() * (panel_width + GAP) + GAP;
+    let height = 3 * (panel_height + GAP) + GAP;
+    let mut canvas = Vec::with_capacity(3 * width * height);
+    for (y, x) in places(width, height) {
+        let (panel, y) = (y / (panel_height + GAP), y % (panel_height + GAP));
+        let (picture, x) = (x / (panel_width + GAP), x % (panel_width + GAP));
+        let inside = picture < pairs.len() && panel < 3 && x >= GAP && y >= GAP;
+        canvas.extend(if inside {
+            let (original, adversarial) = &pairs[picture];
+            let (row, column) = ((y - GAP) / scale, (x - GAP) / scale);
+            match panel {
+                0 => colour(layout, original, row, column),
+                1 => colour(layout, adversarial, row, column),
+                _ => change_colour(layout, original, adversarial, row, column),
+            }
+        } else {
+            GAP_COLOUR
+        });
+    }
+    drawing(width, height, &canvas)
 }
 
 /// A PNG of a drawing: red, green and blue, row by row.
@@ -192,6 +227,27 @@ mod tests {
         let [red, green, blue] = at(2, 0);
         assert!(red > green && green == blue);
         assert_eq!(shown.get_pixel(0, 0).0, GAP_COLOUR);
+    }
+
+    #[test]
+    fn a_gallery_has_a_column_per_picture() {
+        let layout = PictureLayout { width: 2, height: 1, colour: Colour::Grey };
+        let pairs = [(vec![10, 200], vec![255, 200]), (vec![1, 2], vec![1, 0])];
+        let (width, height, pixels) = decoded(&gallery(&layout, &pairs));
+        let scale = GALLERY_SIDE / 2;
+        assert_eq!(width as usize, 2 * (2 * scale + GAP) + GAP);
+        assert_eq!(height as usize, 3 * (scale + GAP) + GAP);
+        let at = |picture: usize, panel: usize, column: usize| {
+            let x = GAP + picture * (2 * scale + GAP) + column * scale;
+            let y = GAP + panel * (scale + GAP);
+            let start = 3 * (y * width as usize + x);
+            [pixels[start], pixels[start + 1], pixels[start + 2]]
+        };
+        assert_eq!((at(0, 0, 1), at(1, 0, 1)), ([200; 3], [2; 3]));
+        assert_eq!((at(0, 1, 0), at(1, 1, 1)), ([255; 3], [0; 3]));
+        assert_eq!((at(0, 2, 1), at(1, 2, 0)), (UNCHANGED, UNCHANGED));
+        assert!(at(0, 2, 0)[0] > at(0, 2, 0)[2] && at(1, 2, 1)[2] > at(1, 2, 1)[0]);
+        assert_eq!(pixels[..3], GAP_COLOUR);
     }
 
     #[test]

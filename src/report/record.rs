@@ -138,11 +138,29 @@ impl Record {
 
 /// What is known about an image once all its targets are done; the worst target counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+pub(super) enum Standing {
     Certified,
     Undecided,
     Attacked,
     Misclassified,
+}
+
+impl Standing {
+    /// What one target says about an image. Where the true label is not known, the predicted one counts as true.
+    pub fn of(label: Option<usize>, predicted: usize, verdict: Verdict) -> Self {
+        match verdict {
+            _ if label.is_some_and(|label| label != predicted) => Self::Misclassified,
+            Verdict::Robust => Self::Certified,
+            Verdict::Unknown => Self::Undecided,
+            Verdict::Adversarial => Self::Attacked,
+        }
+    }
+
+    /// What all of its records say about an image: the worst target counts.
+    pub fn of_image(records: &[&Record]) -> Self {
+        let each = records.iter().map(|r| Self::of(r.label, r.predicted, r.verdict));
+        each.max().unwrap_or(Self::Certified)
+    }
 }
 
 /// Images per standing.
@@ -159,7 +177,7 @@ pub struct Standings {
 }
 
 impl Standings {
-    fn count<'a>(all: impl Iterator<Item = &'a Standing>) -> Self {
+    pub(super) fn count<'a>(all: impl Iterator<Item = &'a Standing>) -> Self {
         let mut counts = Self::default();
         for standing in all {
             *match standing {
@@ -175,6 +193,11 @@ impl Standings {
     /// Number of images.
     pub fn all(&self) -> usize {
         self.certified + self.undecided + self.attacked + self.misclassified
+    }
+
+    /// The share of images that are predicted as labelled and for which every asked target is excluded; of no images, 1.
+    pub fn certified_accuracy(&self) -> f64 {
+        if self.all() == 0 { 1.0 } else { self.certified as f64 / self.all() as f64 }
     }
 }
 
@@ -226,13 +249,7 @@ impl Summary {
             self.labelled += usize::from(record.label.is_some());
             self.correct += usize::from(record.label == Some(record.predicted));
         }
-        let misclassified = record.label.is_some_and(|label| label != record.predicted);
-        let standing = match record.verdict {
-            _ if misclassified => Standing::Misclassified,
-            Verdict::Robust => Standing::Certified,
-            Verdict::Unknown => Standing::Undecided,
-            Verdict::Adversarial => Standing::Attacked,
-        };
+        let standing = Standing::of(record.label, record.predicted, record.verdict);
         let worst = self.seen.entry(record.image).or_insert(standing);
         *worst = standing.max(*worst);
         self.images = Standings::count(self.seen.values());
@@ -291,4 +308,59 @@ pub struct Settings {
     pub goal: &'static str,
     /// How walks leave a region.
     pub way_out: &'static str,
+}
+
+/// The records of each image, by image; within one, by target.
+pub(super) fn by_image(records: &[Record]) -> BTreeMap<usize, Vec<&Record>> {
+    let mut images: BTreeMap<usize, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        images.entry(record.image).or_default().push(record);
+    }
+    images.values_mut().for_each(|records| records.sort_by_key(|record| record.target));
+    images
+}
+
+/// What became of the images.
+pub fn standings(records: &[Record]) -> Standings {
+    let images = by_image(records);
+    let all: Vec<Standing> = images.values().map(|records| Standing::of_image(records)).collect();
+    Standings::count(all.iter())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(super) mod tests {
+    use super::super::json::{self, Fields};
+    use super::*;
+
+    /// A record with these fields; `more` (`,"margin":2`) stands instead of what all have in common.
+    pub fn record(image: usize, target: usize, verdict: &str, more: &str) -> Record {
+        let common = r#"{"schema":"rw-adv/1","label":1,"predicted":1,"delta":5.0,"norm":"l1","margin":-1.0,"margin_f32":-1.0,
+            "margin_png":null,"upper_bound":null,"gap":null,"bound_method":null,"optimal":false,"claimed_bound":null,
+            "distance":1.5,"changed_pixels":3,"starts":1,"regions":2,"lps":3,"iterations":4,"nodes":0,"depth":0,
+            "open_nodes":0,"seconds":0.0,"seconds_to_best":0.0,"stop":"no_gain","seed":0,"png":null,"npy":null}"#;
+        let own = format!(r#"{{"image":{image},"target":{target},"verdict":"{verdict}"{more}}}"#);
+        let mut fields: Fields = json::parse(common.as_bytes()).unwrap();
+        fields.extend(json::parse::<Fields>(own.as_bytes()).unwrap());
+        json::parse(&serde_json::to_vec(&fields).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_worst_target_decides_about_an_image() {
+        let records = [
+            record(0, 2, "robust", ""),
+            record(1, 3, "unknown", ""),
+            record(1, 2, "robust", ""),
+            record(2, 2, "adversarial", ""),
+            record(2, 3, "unknown", ""),
+            record(3, 2, "robust", r#","label":7"#),
+        ];
+        let standings = standings(&records);
+        assert_eq!((standings.certified, standings.undecided), (1, 1));
+        assert_eq!((standings.attacked, standings.misclassified), (1, 1));
+        assert_eq!(standings.certified_accuracy(), 0.25);
+        assert_eq!(Standings::default().certified_accuracy(), 1.0);
+        let targets: Vec<usize> = by_image(&records)[&1].iter().map(|record| record.target).collect();
+        assert_eq!(targets, [2, 3]);
+    }
 }

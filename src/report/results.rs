@@ -1,7 +1,7 @@
 //! The result directory: opened before anything is computed, each record on disk as soon as it is known.
 //!
-//! A record is whole or absent, whenever the process is killed: its witness's files are in place before it is appended, with a
-//! single write, and what a killed process left of a line is dropped when the directory is opened again.
+//! A record is whole or absent, whenever the process is killed: its witness's files and its sketch are in place before it is appended,
+//! with a single write, and what a killed process left of a line is dropped when the directory is opened again.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,8 +14,11 @@ use super::attempts::{ATTEMPTS, Attempt, Gathered, replace};
 use super::manifest::{Lock, MANIFEST, Manifest};
 use super::row::Row;
 use super::shard::Shard;
+use super::sketch::{Sketch, SketchFile};
+use super::stored::Stored;
 use super::witness::WitnessFiles;
-use super::{json, npy};
+use super::{html, json, npy};
+use crate::input::Sample;
 
 /// A result that could not be stored, and where.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +50,27 @@ pub enum ReportError {
         path: PathBuf,
         /// What does not.
         problem: String,
+    },
+    /// A line is no record.
+    #[error("{}: line {line} is no record", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Base 1.
+        line: usize,
+        /// What is wrong with it.
+        source: io::Error,
+    },
+    /// There is nothing to report.
+    #[error("{}: holds no results.jsonl: name the --out of a run", .0.display())]
+    NoResults(PathBuf),
+    /// There is something else.
+    #[error("{}: holds {what}: a report is made of a run with --delta only", path.display())]
+    OtherResults {
+        /// The directory.
+        path: PathBuf,
+        /// What it holds.
+        what: &'static str,
     },
     /// What is there is not what should be.
     #[error("{}: cannot read", path.display())]
@@ -90,6 +114,11 @@ impl Contents {
         }
     }
 
+    /// Whether a report is made, and with pictures.
+    pub(super) fn has_sketches(self) -> bool {
+        self == Self::Attacks
+    }
+
     /// Where the records go.
     pub(super) fn file(self) -> &'static str {
         match self {
@@ -111,12 +140,13 @@ pub enum Opening {
     Shard(Shard),
 }
 
-/// Where the records and `summary.json` go.
+/// Where the records, what is drawn of them, `summary.json` and `report.html` go.
 #[derive(Debug)]
 pub struct ResultDirectory {
     path: PathBuf,
     file: PathBuf,
     records: File,
+    sketches: Option<SketchFile>,
     /// Of a share only the records are kept: the summary is that of the whole.
     is_attempt: bool,
     _lock: Option<Lock>,
@@ -133,7 +163,7 @@ pub struct Opened<R> {
     pub finished: Gathered<R>,
 }
 
-const SUMMARY: &str = "summary.json";
+pub(super) const SUMMARY: &str = "summary.json";
 
 impl ResultDirectory {
     /// Makes the directory (its parents too) and an empty file for the records in it.
@@ -150,7 +180,7 @@ impl ResultDirectory {
             io::ErrorKind::AlreadyExists => ReportError::Taken(path.to_owned()),
             _ => ReportError::Unwritable { path: file.clone(), source },
         })?;
-        Ok(Self { path: path.to_owned(), file, records, is_attempt: false, _lock: None })
+        Ok(Self { path: path.to_owned(), file, records, sketches: None, is_attempt: false, _lock: None })
     }
 
     /// Opens the directory for the work of the manifest, on a model whose input has these dimensions.
@@ -196,8 +226,13 @@ impl ResultDirectory {
     ) -> Result<Opened<R>, ReportError> {
         let finished = Gathered::read(path, manifest)?;
         let Attempt { path: file, records, folder } = Attempt::begin(path, shard)?;
-        let results = Self { path: path.to_owned(), file, records, is_attempt: true, _lock: None };
-        Ok(Opened { results, witnesses: WitnessFiles::create(&folder, dims)?, finished })
+        let witnesses = WitnessFiles::create(&folder, dims)?;
+        let contents = manifest.contents();
+        let sketches = contents.has_sketches().then(|| SketchFile::create(&folder, dims));
+        let sketches = sketches.transpose()?;
+        let path = path.to_owned();
+        let results = Self { path, file, records, sketches, is_attempt: true, _lock: None };
+        Ok(Opened { results, witnesses, finished })
     }
 
     fn whole<R: Row>(
@@ -206,16 +241,35 @@ impl ResultDirectory {
         dims: &[usize],
     ) -> Result<Opened<R>, ReportError> {
         let lock = Lock::of(path)?;
-        let finished = Gathered::read(path, manifest)?;
+        let finished = Gathered::<R>::read(path, manifest)?;
         let witnesses = WitnessFiles::create(path, dims)?;
+        let mut sketches = None;
+        if manifest.contents().has_sketches() {
+            sketches = Some(SketchFile::resume(path, dims, finished.sketches(path)?)?);
+        }
         finished.store(path, manifest)?;
         let file = path.join(manifest.contents().file());
         let records = File::options().append(true).open(&file);
         let records =
             records.map_err(|source| ReportError::Unwritable { path: file.clone(), source })?;
         let path = path.to_owned();
-        let results = Self { path, file, records, is_attempt: false, _lock: Some(lock) };
+        let _lock = Some(lock);
+        let results = Self { path, file, records, sketches, is_attempt: false, _lock };
         Ok(Opened { results, witnesses, finished })
+    }
+
+    /// Keeps what is drawn of a record. It comes before the record, so that there is none without.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn draw(
+        &mut self,
+        sample: &Sample,
+        target: usize,
+        sketch: &Sketch,
+    ) -> Result<(), ReportError> {
+        let sketches = self.sketches.as_mut();
+        sketches.map_or(Ok(()), |sketches| sketches.append(sample, target, sketch))
     }
 
     /// Keeps one record. What was called off is not worth keeping in an attempt: another one does it again.
@@ -261,6 +315,14 @@ impl ResultDirectory {
             return Ok(());
         }
         write_summary(&self.path, schema, summary, settings, elapsed)
+    }
+
+    /// Writes `report.html` of everything in the directory, unless this is an attempt at a share.
+    ///
+    /// # Errors
+    /// When it cannot be written, or what is there cannot be read.
+    pub fn report(&self) -> Result<(), ReportError> {
+        if self.is_attempt { Ok(()) } else { html::write(&self.path, &Stored::read(&self.path)?) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::SearchStop;
+use super::{Curve, SearchStop};
 use crate::budget::Budget;
 use crate::network::Trace;
 use crate::query::{Candidate, Query};
@@ -13,6 +13,7 @@ use crate::tolerance;
 pub(super) struct Incumbent<'s> {
     pub best: Candidate,
     pub time_to_best: Duration,
+    pub curve: Curve,
     pub budget: &'s Budget<'s>,
     better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
     enough: bool,
@@ -31,8 +32,9 @@ impl<'s> Incumbent<'s> {
         let mut trace = Trace::new(query.network);
         let best = query.evaluate(query.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
+        let curve = vec![(time_to_best, best.margin)];
         let enough = better(&best).is_break();
-        Self { best, time_to_best, budget, better, enough, patience, idle: 0 }
+        Self { best, time_to_best, curve, budget, better, enough, patience, idle: 0 }
     }
 
     /// Keeps a point that is better, and tells whether it gained more than solvers' tolerances explain.
@@ -41,6 +43,7 @@ impl<'s> Incumbent<'s> {
         if candidate.margin > self.best.margin {
             self.best = candidate;
             self.time_to_best = self.budget.elapsed();
+            self.curve.push((self.time_to_best, self.best.margin));
             self.enough |= (self.better)(&self.best).is_break();
         }
         gained

@@ -126,6 +126,9 @@ pub enum SearchStop {
     Trouble,
 }
 
+/// When each better margin was found, from the start of the work on.
+pub type Curve = Vec<(Duration, f64)>;
+
 /// What a search found.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -141,25 +144,20 @@ pub struct Found {
     pub work: Work,
     /// When the best point was found.
     pub time_to_best: Duration,
+    /// How the margin grew; the best point is its end.
+    pub curve: Curve,
     /// Why the search ended.
     pub stop: SearchStop,
-}
-
-impl Found {
-    /// Takes a point that was found elsewhere, if it is better.
-    pub(crate) fn improve(&mut self, other: &Candidate, budget: &Budget) {
-        if other.margin > self.best.margin {
-            (self.best, self.time_to_best) = (other.clone(), budget.elapsed());
-        }
-    }
 }
 
 /// The first climb alone, from the set's centre: a few milliseconds, and often the optimum.
 pub fn ascend(query: &Query, budget: &Budget) -> Found {
     let mut trace = Trace::new(query.network);
     let centre = query.evaluate(query.set.centre().to_vec(), &mut trace);
+    let begin = (budget.elapsed(), centre.margin);
     let best = ascend_from(query, centre, &mut trace, budget);
     let time_to_best = budget.elapsed();
+    let curve = vec![begin, (time_to_best, best.margin)];
     Found {
         best,
         starts: 1,
@@ -167,6 +165,7 @@ pub fn ascend(query: &Query, budget: &Budget) -> Found {
         claimed_bound: None,
         work: Work::default(),
         time_to_best,
+        curve,
         stop: SearchStop::Enough,
     }
 }
@@ -187,12 +186,24 @@ pub fn ascend_from(
 }
 
 impl Found {
-    /// This, with the point of `other` if there is one and it is better.
-    pub fn or(mut self, other: Option<Self>) -> Self {
-        if let Some(other) = other.filter(|other| other.best.margin > self.best.margin) {
-            (self.best, self.time_to_best) = (other.best, other.time_to_best);
+    /// This, after `earlier` if there was such a search: with its point if that is better.
+    pub fn after(mut self, earlier: Option<Self>) -> Self {
+        let Some(earlier) = earlier else { return self };
+        let reached = earlier.best.margin;
+        self.curve.retain(|&(_, margin)| margin > reached);
+        self.curve.splice(0..0, earlier.curve);
+        if reached > self.best.margin {
+            (self.best, self.time_to_best) = (earlier.best, earlier.time_to_best);
         }
         self
+    }
+
+    /// Takes a point that is better.
+    pub(crate) fn improve(&mut self, better: &Candidate, when: Duration) {
+        if better.margin > self.best.margin {
+            (self.best, self.time_to_best) = (better.clone(), when);
+            self.curve.push((when, better.margin));
+        }
     }
 }
 
@@ -227,8 +238,8 @@ pub fn search<'q>(
         Method::Apgd => gradient::ascend(query, rng, &mut incumbent),
     };
     let Ended { stop, starts, finished, work, claimed_bound } = ended;
-    let Incumbent { best, time_to_best, .. } = incumbent;
-    Found { best, starts, finished, claimed_bound, work, time_to_best, stop }
+    let Incumbent { best, time_to_best, curve, .. } = incumbent;
+    Found { best, starts, finished, claimed_bound, work, time_to_best, curve, stop }
 }
 
 #[cfg(test)]
@@ -241,5 +252,43 @@ mod tests {
             assert_eq!(name.parse::<Method>().map(Method::name), Ok(name));
         }
         assert_eq!("magic".parse::<Method>(), Err(UnknownMethod("magic".into())));
+    }
+
+    /// What a search found that reached these margins, a second each.
+    fn found(begin: u64, margins: &[f64]) -> Found {
+        let curve: Curve =
+            (begin..).map(Duration::from_secs).zip(margins.iter().copied()).collect();
+        let &(time_to_best, margin) = curve.last().expect("a margin");
+        Found {
+            best: Candidate { point: vec![margin], margin },
+            starts: 1,
+            finished: 1,
+            claimed_bound: None,
+            work: Work::default(),
+            time_to_best,
+            curve,
+            stop: SearchStop::Patience,
+        }
+    }
+
+    #[test]
+    fn a_curve_goes_on_where_an_earlier_search_ended() {
+        let seconds = |found: &Found| -> Vec<(u64, f64)> {
+            found.curve.iter().map(|&(time, margin)| (time.as_secs(), margin)).collect()
+        };
+        let earlier = || Some(found(0, &[-3.0, 1.0]));
+        let better = found(5, &[-3.0, 0.0, 2.0]).after(earlier());
+        assert_eq!(seconds(&better), [(0, -3.0), (1, 1.0), (7, 2.0)]);
+        assert_eq!((better.best.margin, better.time_to_best.as_secs()), (2.0, 7));
+        let mut worse = found(5, &[-3.0, 0.0]).after(earlier());
+        assert_eq!(seconds(&worse), [(0, -3.0), (1, 1.0)]);
+        assert_eq!((worse.best.margin, worse.time_to_best.as_secs()), (1.0, 1));
+        assert_eq!(found(5, &[4.0]).after(None).best.margin, 4.0);
+        for margin in [1.5, 1.25] {
+            let candidate = Candidate { point: vec![margin], margin };
+            worse.improve(&candidate, Duration::from_secs(9));
+        }
+        assert_eq!(seconds(&worse)[2..], [(9, 1.5)]);
+        assert_eq!(worse.best.point, [1.5]);
     }
 }

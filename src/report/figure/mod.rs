@@ -1,4 +1,4 @@
-//! Figures of a comparison of methods, each as SVG for papers and as PNG for everything else.
+//! Figures, of a run or of a comparison of methods, as SVG for papers and as PNG for everything else.
 //!
 //! A figure always comes out: values that are not finite have no place in it and are left out, names that are too long
 //! are cut, and without values there are still axes to look at.
@@ -8,15 +8,16 @@ mod canvas;
 mod curves;
 mod font;
 mod frame;
+mod gaps;
 mod marker;
 mod scatter;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 pub use curves::Curves;
+pub use gaps::Gaps;
 pub use scatter::Scatter;
 
 use super::ReportError;
@@ -41,16 +42,20 @@ impl Series {
 
 /// Writes `stem.svg` and `stem.png`.
 fn write(drawing: &Drawing, stem: &Path) -> Result<(), ReportError> {
-    let store = |extension: &str, file: io::Result<Vec<u8>>| {
+    [".svg", ".png"].into_iter().try_for_each(|extension| {
         // A stem may have dots of its own, as in `delta-0.5`.
         let mut path: OsString = stem.to_owned().into();
         path.push(extension);
-        let path = PathBuf::from(path);
-        let written = file.and_then(|bytes| fs::write(&path, bytes));
-        written.map_err(|source| ReportError::Unwritable { path, source })
-    };
-    store(".svg", drawing.svg().map(String::into_bytes))?;
-    store(".png", drawing.png())
+        write_file(drawing, &PathBuf::from(path))
+    })
+}
+
+/// Writes a PNG where the file's name says so, an SVG otherwise.
+fn write_file(drawing: &Drawing, path: &Path) -> Result<(), ReportError> {
+    let is_png = path.extension().is_some_and(|end| end == "png");
+    let file = if is_png { drawing.png() } else { drawing.svg().map(String::into_bytes) };
+    let written = file.and_then(|bytes| fs::write(path, bytes));
+    written.map_err(|source| ReportError::Unwritable { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

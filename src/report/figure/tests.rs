@@ -292,3 +292,21 @@ fn ink(text: &str) -> Vec<(i32, i32)> {
     assert_eq!(drawn, Ok(()));
     covered
 }
+
+#[test]
+fn gaps_are_drawn_from_margin_to_bound() {
+    let records = [
+        record(0, 2, "robust", r#","margin":-3.0,"upper_bound":-1.0"#),
+        record(1, 2, "adversarial", r#","margin":2.0,"upper_bound":4.0"#),
+        record(2, 2, "unknown", r#","margin":-1.0"#),
+    ];
+    let drawing = Gaps::of(&records).drawing();
+    check(&drawing, "gaps");
+    let words = texts(&drawing);
+    for word in ["1 adversarial", "1 robust", "1 unknown"] {
+        assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
+    }
+    check(&Gaps::of(&[]).drawing(), "no gaps");
+    let many: Vec<_> = (0..3000).map(|k| row(k, "unknown", (k as f64).sin(), "1.5")).collect();
+    check(&Gaps::of(&many).drawing(), "many gaps");
+}

@@ -1,0 +1,212 @@
+//! `rw-adv report`: a result directory as one page; and what a run writes for other programs when it ends.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rw_adv::report::figure::Gaps;
+use rw_adv::report::json::Fields;
+use rw_adv::report::{Record, Standings, Stored, csv, html, junit, standings};
+
+#[derive(clap::Args)]
+pub struct ReportArgs {
+    /// The result directory: the --out of a run
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    #[command(flatten)]
+    exports: ExportArgs,
+    /// Also draw margin and bound of every search (.svg or .png)
+    #[arg(long, value_name = "FILE", value_parser = figure_file)]
+    plot: Option<PathBuf>,
+    /// Also draw the first ten adversaries side by side: image, adversary, difference, one below the other (.png)
+    #[arg(long, value_name = "FILE", value_parser = png_file)]
+    strip: Option<PathBuf>,
+}
+
+/// Adversaries in a strip.
+const STRIP: usize = 10;
+
+/// What is written for other programs, and what it takes to fail.
+#[derive(clap::Args)]
+pub struct ExportArgs {
+    /// At the end write all records as CSV: one row per image and target, by image
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    csv: Option<PathBuf>,
+    /// At the end write a JUnit file: one test case per image
+    ///
+    /// A case fails when a target has an adversary or the image is not predicted as labelled, is skipped when targets are left
+    /// undecided, and passes when every target that was asked is excluded.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    junit: Option<PathBuf>,
+    /// Exit with code 1 when certified accuracy is below this share (0.9) or percentage (90%)
+    ///
+    /// Certified accuracy is the share of the searched images that are predicted as labelled (where labels are known) and for which
+    /// every target that was asked is robust. Undecided images do not count as certified. For a statement about all labels, ask for
+    /// --target all.
+    #[arg(long, value_name = "CERTIFIED", value_parser = share, hide_short_help = true)]
+    fail_under: Option<f64>,
+}
+
+/// A share from 0 to 1, or a percentage.
+fn share(text: &str) -> Result<f64, String> {
+    let parsed = match text.strip_suffix('%') {
+        Some(percentage) => percentage.trim().parse::<f64>().map(|number| number / 100.0),
+        None => text.parse(),
+    };
+    match parsed {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        Ok(_) => {
+            Err("must be a share from 0 to 1, or a percentage with its sign, as in 90%".into())
+        }
+        Err(_) => Err("neither a share such as 0.9 nor a percentage such as 90%".into()),
+    }
+}
+
+fn figure_file(text: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(text);
+    if file.extension().is_some_and(|end| end == "svg" || end == "png") {
+        Ok(file)
+    } else {
+        Err("must end in .svg or .png".into())
+    }
+}
+
+fn png_file(text: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(text);
+    if file.extension().is_some_and(|end| end == "png") {
+        Ok(file)
+    } else {
+        Err("must end in .png".into())
+    }
+}
+
+/// Makes the report of a directory again.
+pub fn run(args: &ReportArgs) -> Result<ExitCode> {
+    let exports = args.exports.open()?;
+    let stored = Stored::read(&args.directory)?;
+    html::write(&args.directory, &stored)?;
+    if let Some(file) = &args.plot {
+        Gaps::of(&stored.records).write_file(file)?;
+    }
+    if let Some(file) = &args.strip {
+        let strip = stored.strip(STRIP).with_context(|| {
+            format!("--strip: {} has no pictures of adversaries", args.directory.display())
+        })?;
+        fs::write(file, strip).with_context(|| format!("{}: cannot write", file.display()))?;
+    }
+    Ok(fail_with(exports.write(&stored.records, &stored.settings)?))
+}
+
+/// Exit code 1 and a line on stderr if certified accuracy falls short.
+pub fn fail_with(shortfall: Option<String>) -> ExitCode {
+    let Some(line) = shortfall else { return ExitCode::SUCCESS };
+    // Nothing is left to do when stderr is gone.
+    let _ = writeln!(io::stderr(), "rw-adv: {line}");
+    ExitCode::FAILURE
+}
+
+impl ExportArgs {
+    /// Opens the files, so that nothing is computed for an unwritable place.
+    pub fn open(&self) -> Result<Exports> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(ExportFile::open).transpose();
+        let (csv, junit) = (open(&self.csv)?, open(&self.junit)?);
+        Ok(Exports { csv, junit, fail_under: self.fail_under })
+    }
+}
+
+/// The files, open.
+pub struct Exports {
+    csv: Option<ExportFile>,
+    junit: Option<ExportFile>,
+    fail_under: Option<f64>,
+}
+
+impl Exports {
+    /// Whether anything was asked for.
+    pub fn wanted(&self) -> bool {
+        self.csv.is_some() || self.junit.is_some() || self.fail_under.is_some()
+    }
+
+    /// Writes what was asked for; says so if certified accuracy falls short.
+    pub fn write(self, records: &[Record], settings: &Fields) -> Result<Option<String>> {
+        if let Some(file) = self.csv {
+            file.write(|out| csv::write(out, records))?;
+        }
+        if let Some(file) = self.junit {
+            file.write(|out| junit::write(out, records, settings))?;
+        }
+        Ok(self.fail_under.and_then(|least| shortfall(&standings(records), least)))
+    }
+}
+
+/// What is missing, if certified accuracy is below `least`.
+fn shortfall(images: &Standings, least: f64) -> Option<String> {
+    let accuracy = images.certified_accuracy();
+    let line = || {
+        format!(
+            "certified accuracy {:.2} % ({} of {} images) is below --fail-under {:.2} %",
+            100.0 * accuracy,
+            images.certified,
+            images.all(),
+            100.0 * least
+        )
+    };
+    // A percentage divided by 100 may be off by a rounding.
+    (accuracy < least - 1e-12).then(line)
+}
+
+/// A file that is kept as it is until there is something to put into it.
+struct ExportFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl ExportFile {
+    fn open(path: &Path) -> Result<Self> {
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        let file = file.with_context(|| format!("{}: cannot write", path.display()))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    fn write(mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<()> {
+        let mut contents = Vec::new();
+        write(&mut contents)
+            .and_then(|()| self.file.set_len(0))
+            .and_then(|()| self.file.rewind())
+            .and_then(|()| self.file.write_all(&contents))
+            .with_context(|| format!("{}: cannot write", self.path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_percentages_are_told_apart() {
+        for (text, expected) in
+            [("0.9", 0.9), ("90%", 0.9), ("1", 1.0), ("0", 0.0), ("2.5 %", 0.025)]
+        {
+            assert_eq!(share(text), Ok(expected), "{text}");
+        }
+        for text in ["90", "101%", "-0.1", "-1%", "nan", "%", "", "most"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_just_reached_is_not_below() {
+        for (certified, all) in [(333, 1000), (17, 50), (1, 3), (0, 7), (7, 7)] {
+            let images =
+                Standings { certified, undecided: all - certified, ..Standings::default() };
+            let percentage = 100.0 * certified as f64 / all as f64;
+            let least = share(&format!("{percentage}%")).expect("a percentage");
+            assert_eq!(shortfall(&images, least), None, "{certified} of {all}");
+        }
+        let half = Standings { certified: 1, attacked: 1, ..Standings::default() };
+        let line = shortfall(&half, 0.51).expect("below");
+        assert!(line.starts_with("certified accuracy 50.00 % (1 of 2 images)"), "{line}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Records for spreadsheets: one row per image and target, a column per field. The only file that says `csv`.
+
+use std::io::{self, Write};
+
+use super::json;
+use super::record::Record;
+use super::table::Table;
+
+/// Writes a head and all rows. What was not computed is an empty cell.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(out: impl Write, records: &[Record]) -> io::Result<()> {
+    let table = Table::of(records);
+    let columns: Vec<&str> = table.columns().collect();
+    let mut written = csv::Writer::from_writer(out);
+    written.write_record(&columns)?;
+    for row in table.rows() {
+        written.write_record(columns.iter().map(|&column| json::text(row.get(column))))?;
+    }
+    written.flush()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::record::tests::record;
+    use super::*;
+
+    fn written(records: &[Record]) -> String {
+        let mut out = Vec::new();
+        write(&mut out, records).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_table_by_hand() {
+        let records = [
+            record(0, 2, "robust", r#","margin":-0.1,"gap":null"#),
+            record(
+                4,
+                3,
+                "adversarial",
+                r#","name":"a \"b\", c.png","seed":18446744073709551615,"bound_trace":[[0.5,2.0]]"#,
+            ),
+        ];
+        let expected = "\
+image,name,label,predicted,target,verdict,margin,upper_bound,gap,optimal,distance,changed_pixels,delta,norm,\
+margin_f32,margin_png,bound_method,claimed_bound,starts,regions,lps,iterations,nodes,depth,open_nodes,seconds,\
+seconds_to_best,stop,seed,png,npy,schema
+0,,1,1,2,robust,-0.1,,,false,1.5,3,5.0,l1,-1.0,,,,1,2,3,4,0,0,0,0.0,0.0,no_gain,0,,,rw-adv/1
+4,\"a \"\"b\"\", c.png\",1,1,3,adversarial,-1.0,,,false,1.5,3,5.0,l1,-1.0,,,,1,2,3,4,0,0,0,0.0,0.0,no_gain,\
+18446744073709551615,,,rw-adv/1
+";
+        assert_eq!(written(&records), expected);
+        assert_eq!(written(&[]), "\n");
+    }
+}

@@ -1,0 +1,205 @@
+//! Verdicts for CI systems: a JUnit file with a test case per image. The only file that says `quick_xml`.
+//!
+//! A case fails when some target has an adversary, or when the image is not predicted as labelled; it is skipped when no target
+//! has one but not all are excluded; it passes when every target is.
+
+use std::io::{self, Write};
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+
+use super::json::{self, Fields};
+use super::record::{Record, Standing, by_image};
+use crate::verdict::Verdict;
+
+/// Writes one test suite. `settings` say of which model and budget, if they are known.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(out: impl Write, records: &[Record], settings: &Fields) -> io::Result<()> {
+    let images = by_image(records);
+    let cases: Vec<Case> = images.values().map(|records| Case::new(records)).collect();
+    let suite = suite_name(settings);
+    let count = |outcome: Outcome| cases.iter().filter(|case| case.outcome == outcome).count();
+    let seconds = cases.iter().fold(0.0, |sum, case| sum + case.seconds);
+    let totals = [
+        ("name", suite.clone()),
+        ("tests", cases.len().to_string()),
+        ("failures", count(Outcome::Fails).to_string()),
+        ("errors", "0".to_owned()),
+        ("skipped", count(Outcome::Skipped).to_string()),
+        ("time", format!("{seconds:.3}")),
+    ];
+    let totals = || totals.iter().map(|(name, value)| (*name, value.as_str()));
+    let mut xml = Writer::new_with_indent(out, b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    xml.create_element("testsuites").with_attributes(totals()).write_inner_content(|xml| {
+        xml.create_element("testsuite")
+            .with_attributes(totals())
+            .write_inner_content(|xml| cases.iter().try_for_each(|case| case.write(xml, &suite)))?;
+        Ok(())
+    })?;
+    writeln!(xml.into_inner())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Passes,
+    Fails,
+    Skipped,
+}
+
+/// What is said about one image.
+struct Case {
+    name: String,
+    seconds: f64,
+    outcome: Outcome,
+    kind: &'static str,
+    message: String,
+    /// A line per target.
+    details: String,
+}
+
+impl Case {
+    fn new(records: &[&Record]) -> Self {
+        let first = records[0];
+        let standing = Standing::of_image(records);
+        let (outcome, kind) = match standing {
+            Standing::Certified => (Outcome::Passes, "certified"),
+            Standing::Undecided => (Outcome::Skipped, "unknown"),
+            Standing::Attacked => (Outcome::Fails, "adversarial"),
+            Standing::Misclassified => (Outcome::Fails, "misclassified"),
+        };
+        let targets = |verdict: Verdict| -> String {
+            let of_verdict = records.iter().filter(|record| record.verdict == verdict);
+            of_verdict.map(|record| record.target.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let message = match standing {
+            Standing::Certified => String::new(),
+            Standing::Undecided => format!("not excluded: {}", targets(Verdict::Unknown)),
+            Standing::Attacked => {
+                format!("{} can be made {}", first.predicted, targets(Verdict::Adversarial))
+            }
+            Standing::Misclassified => {
+                let label = first.label.unwrap_or(first.predicted);
+                format!("predicted as {}, labelled {label}", first.predicted)
+            }
+        };
+        let mut name = format!("image {}", first.image);
+        if let Some(file) = &first.name {
+            name += &format!(" {file}");
+        }
+        // A sum of nothing would be −0.
+        let seconds = records.iter().fold(0.0, |sum, record| sum + record.seconds);
+        let details = records.iter().map(|record| detail(record)).collect();
+        Self { name, seconds, outcome, kind, message, details }
+    }
+
+    fn write<W: Write>(&self, xml: &mut Writer<W>, suite: &str) -> io::Result<()> {
+        let (name, class) = (fit(&self.name), fit(suite));
+        let seconds = format!("{:.3}", self.seconds);
+        let case = xml.create_element("testcase").with_attributes([
+            ("classname", class.as_str()),
+            ("name", name.as_str()),
+            ("time", seconds.as_str()),
+        ]);
+        let element = match self.outcome {
+            Outcome::Passes => return case.write_empty().map(|_| ()),
+            Outcome::Fails => "failure",
+            Outcome::Skipped => "skipped",
+        };
+        let message = fit(&self.message);
+        case.write_inner_content(|xml| {
+            let said = [("type", self.kind), ("message", message.as_str())];
+            let result = xml.create_element(element).with_attributes(said);
+            result.write_text_content(BytesText::new(&fit(&self.details)))?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+/// `target 9: adversarial, margin 1.8032, bound 4.1681, distance 5.0000`
+fn detail(record: &Record) -> String {
+    let mut line = format!("target {}: {}", record.target, record.verdict);
+    line += &format!(", margin {:.4}", record.margin);
+    if let Some(bound) = record.upper_bound {
+        line += &format!(", bound {bound:.4}");
+    }
+    line += &format!(", distance {:.4}", record.distance);
+    if let Some(file) = &record.npy {
+        line += &format!(", {file}");
+    }
+    line + "\n"
+}
+
+/// `rw-adv models/mnist_2x500.onnx l1 5`
+fn suite_name(settings: &Fields) -> String {
+    let known = ["model", "norm", "delta"].iter().filter_map(|field| settings.get(*field));
+    // 5 rather than 5.0.
+    let texts = known.map(|value| match value.as_f64() {
+        Some(number) => number.to_string(),
+        None => json::text(Some(value)),
+    });
+    fit(&["rw-adv".to_owned()].into_iter().chain(texts).collect::<Vec<_>>().join(" "))
+}
+
+/// The text without what XML has no way to write.
+fn fit(text: &str) -> String {
+    let unfit = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    text.replace(unfit, "\u{FFFD}")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::record::tests::record;
+    use super::*;
+
+    fn written(records: &[Record], settings: &str) -> String {
+        let mut out = Vec::new();
+        write(&mut out, records, &serde_json::from_str(settings).unwrap()).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_suite_by_hand() {
+        let records = [
+            record(0, 2, "robust", r#","seconds":0.5"#),
+            record(3, 2, "unknown", r#","seconds":0.25,"upper_bound":2.0"#),
+            record(3, 0, "robust", r#","seconds":0.25"#),
+            record(4, 7, "adversarial", r#","margin":1.5,"npy":"adversarial/4_c1_w7.npy""#),
+            record(5, 2, "robust", r#","label":8"#),
+        ];
+        let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="rw-adv m.onnx l1 5" tests="4" failures="2" errors="0" skipped="1" time="1.000">
+  <testsuite name="rw-adv m.onnx l1 5" tests="4" failures="2" errors="0" skipped="1" time="1.000">
+    <testcase classname="rw-adv m.onnx l1 5" name="image 0" time="0.500"/>
+    <testcase classname="rw-adv m.onnx l1 5" name="image 3" time="0.500">
+      <skipped type="unknown" message="not excluded: 2">target 0: robust, margin -1.0000, distance 1.5000
+target 2: unknown, margin -1.0000, bound 2.0000, distance 1.5000
+</skipped>
+    </testcase>
+    <testcase classname="rw-adv m.onnx l1 5" name="image 4" time="0.000">
+      <failure type="adversarial" message="1 can be made 7">target 7: adversarial, margin 1.5000, distance 1.5000, adversarial/4_c1_w7.npy
+</failure>
+    </testcase>
+    <testcase classname="rw-adv m.onnx l1 5" name="image 5" time="0.000">
+      <failure type="misclassified" message="predicted as 1, labelled 8">target 2: robust, margin -1.0000, distance 1.5000
+</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+"#;
+        assert_eq!(written(&records, r#"{"model":"m.onnx","norm":"l1","delta":5.0}"#), expected);
+    }
+
+    #[test]
+    fn names_cannot_break_out() {
+        let records = [record(0, 2, "robust", r#","name":"\"><x>&\u0007.png""#)];
+        let text = written(&records, r#"{"model":"a<b"}"#);
+        assert!(text.contains("name=\"image 0 &quot;&gt;&lt;x&gt;&amp;\u{FFFD}.png\""), "{text}");
+        assert!(text.contains("rw-adv a&lt;b"), "{text}");
+        assert!(written(&[], "{}").contains("tests=\"0\""));
+    }
+}

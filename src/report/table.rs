@@ -1,0 +1,90 @@
+//! Records as a table: a row each, a column per field.
+
+use super::json::{self, Fields, Value};
+use super::record::Record;
+
+/// The columns, what is looked at first before the rest. Lists, such as `bound_trace`, are no cells.
+const COLUMNS: [&str; 32] = [
+    "image",
+    "name",
+    "label",
+    "predicted",
+    "target",
+    "verdict",
+    "margin",
+    "upper_bound",
+    "gap",
+    "optimal",
+    "distance",
+    "changed_pixels",
+    "delta",
+    "norm",
+    "margin_f32",
+    "margin_png",
+    "bound_method",
+    "claimed_bound",
+    "starts",
+    "regions",
+    "lps",
+    "iterations",
+    "nodes",
+    "depth",
+    "open_nodes",
+    "seconds",
+    "seconds_to_best",
+    "stop",
+    "seed",
+    "png",
+    "npy",
+    "schema",
+];
+
+/// The fields of all records.
+pub(super) struct Table {
+    rows: Vec<Fields>,
+}
+
+impl Table {
+    pub fn of(records: &[Record]) -> Self {
+        Self { rows: records.iter().map(json::fields).collect() }
+    }
+
+    /// The names of the columns that some record has, in their order.
+    pub fn columns(&self) -> impl Iterator<Item = &'static str> {
+        COLUMNS.into_iter().filter(|&column| self.rows.iter().any(|row| row.contains_key(column)))
+    }
+
+    /// A column; `null` where there is nothing.
+    pub fn column(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.rows.iter().map(move |row| row.get(name).unwrap_or(&Value::Null))
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Fields] {
+        &self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::record::tests::record;
+    use super::*;
+
+    #[test]
+    fn every_field_is_a_column_unless_it_is_a_list() {
+        let records = [
+            record(0, 2, "robust", ""),
+            record(1, 2, "unknown", r#","name":"a.png","bound_trace":[[0.5,2.0]]"#),
+        ];
+        let table = Table::of(&records);
+        let fields: BTreeSet<&str> =
+            table.rows().iter().flat_map(|row| row.keys().map(String::as_str)).collect();
+        let columns: BTreeSet<&str> = table.columns().collect();
+        assert_eq!(fields.difference(&columns).collect::<Vec<_>>(), [&"bound_trace"]);
+        assert_eq!(Table::of(&records[..1]).columns().find(|&column| column == "name"), None);
+        let names: Vec<&Value> = table.column("name").collect();
+        assert_eq!(names, [&Value::Null, &Value::from("a.png")]);
+    }
+}

@@ -171,9 +171,10 @@ impl<'m> Maximization<'m> {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let (mut stop, mut tree) = (Stop::of(found.stop, Stop::Optimal), Tree::default());
-        if let Some(Branch { nodes, gap }) = branch.filter(|_| stop.may_divide()) {
+        if let Some(Branch { nodes, gap, parallel }) = branch.filter(|_| stop.may_divide()) {
             let (begun, whole) = (budget.elapsed(), Proven::of_whole(&proof, false));
-            let options = BranchOptions { nodes, until: Until::Gap(gap), keep: false, few: FEW };
+            let options =
+                BranchOptions { nodes, until: Until::Gap(gap), keep: false, few: FEW, parallel };
             let best = found.best.clone();
             let go_on = |_: TreeEvent| ControlFlow::Continue(());
             let branched = branch_and_bound(query, linear, whole, best, &options, budget, go_on);

@@ -74,6 +74,9 @@ pub struct Branch {
     pub nodes: usize,
     /// Below this gap a margin counts as optimal.
     pub gap: f64,
+    /// Whether parts are bounded on all threads: good where there are fewer problems than threads. Otherwise a thread that waits would begin
+    /// another problem, and the clock of this one would run on.
+    pub parallel: bool,
 }
 
 impl Attack {
@@ -477,7 +480,7 @@ impl<'m> Subject<'m> {
         let mut go = |root: &mut Root, arithmetic, whole, until, proven| {
             let nodes = branch.nodes - tree.nodes.min(branch.nodes);
             let keep = self.attack.proofs;
-            let options = BranchOptions { nodes, until, keep, few: FEW };
+            let options = BranchOptions { nodes, until, keep, few: FEW, parallel: branch.parallel };
             let best = root.found.best.clone();
             let watch = |event: TreeEvent| {
                 match event {

@@ -84,11 +84,7 @@ pub fn run(out: &mut impl Write, args: &CompleteArgs) -> Result<()> {
     Ok(())
 }
 
-fn open(
-    args: &CompleteArgs,
-    model: &Path,
-    images: &Selection,
-) -> Result<(OnnxModel, Vec<Sample>)> {
+fn open(args: &CompleteArgs, model: &Path, images: &Selection) -> Result<(OnnxModel, Vec<Sample>)> {
     let model = OnnxModel::load(model)?;
     let source = DataSource { path: args.data.clone(), ..DataSource::default() };
     let data = Dataset::open(&source, &model.input_dims)?;
@@ -98,7 +94,7 @@ fn open(
 }
 
 fn attack(delta: f64, goal: Goal, gap: f64) -> Attack {
-    let branch = Some(Branch { nodes: MOST_NODES, gap });
+    let branch = Some(Branch { nodes: MOST_NODES, gap, parallel: false });
     let search = SearchOptions::default();
     Attack { delta, norm: Norm::L1, search, goal, branch, proofs: false }
 }

@@ -35,8 +35,8 @@ use rw_adv::input::TargetChoice;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::report::{
-    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch,
-    Summary, WitnessFiles,
+    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch, Summary,
+    WitnessFiles,
 };
 use rw_adv::search::{Method, Observer, TreeState};
 use rw_adv::verdict::Verdict;
@@ -284,7 +284,8 @@ impl Job {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
-        let (branch, proofs) = (args.branch.options(), args.proof.is_some());
+        let branch = args.branch.options(problem.images());
+        let proofs = args.proof.is_some();
         let attack = Attack { delta, norm, search, goal, branch, proofs };
         let AttackArgs { goal, method, write_model, proof, exports, exit_code, .. } = args;
         Ok(Self {

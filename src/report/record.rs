@@ -360,7 +360,8 @@ pub(super) mod tests {
         assert_eq!((standings.attacked, standings.misclassified), (1, 1));
         assert_eq!(standings.certified_accuracy(), 0.25);
         assert_eq!(Standings::default().certified_accuracy(), 1.0);
-        let targets: Vec<usize> = by_image(&records)[&1].iter().map(|record| record.target).collect();
+        let targets: Vec<usize> =
+            by_image(&records)[&1].iter().map(|record| record.target).collect();
         assert_eq!(targets, [2, 3]);
     }
 }

@@ -180,7 +180,14 @@ impl ResultDirectory {
             io::ErrorKind::AlreadyExists => ReportError::Taken(path.to_owned()),
             _ => ReportError::Unwritable { path: file.clone(), source },
         })?;
-        Ok(Self { path: path.to_owned(), file, records, sketches: None, is_attempt: false, _lock: None })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            records,
+            sketches: None,
+            is_attempt: false,
+            _lock: None,
+        })
     }
 
     /// Opens the directory for the work of the manifest, on a model whose input has these dimensions.

@@ -159,7 +159,9 @@ impl SketchFile {
         earlier.store(folder)?;
         let path = folder.join(FILE);
         match File::options().append(true).open(&path) {
-            Ok(file) => Ok(Self { path, file, layout, seen: earlier.originals.into_keys().collect() }),
+            Ok(file) => {
+                Ok(Self { path, file, layout, seen: earlier.originals.into_keys().collect() })
+            }
             Err(source) => Err(ReportError::Unwritable { path, source }),
         }
     }
@@ -213,7 +215,9 @@ impl Sketches {
         let path = folder.join(FILE);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            text => text.map_err(|source| ReportError::Unreadable { path: path.clone(), source })?,
+            text => {
+                text.map_err(|source| ReportError::Unreadable { path: path.clone(), source })?
+            }
         };
         let mut all = Self::default();
         for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {

@@ -3,6 +3,7 @@ use std::fs;
 use super::canvas::{HEIGHT, Mark, PNG_SIZE, WIDTH};
 use super::*;
 use crate::report::png;
+use crate::report::record::tests::record;
 
 fn series(name: &str, points: &[(f64, f64)]) -> Series {
     Series { name: name.to_owned(), points: points.to_vec() }
@@ -307,6 +308,7 @@ fn gaps_are_drawn_from_margin_to_bound() {
         assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
     }
     check(&Gaps::of(&[]).drawing(), "no gaps");
-    let many: Vec<_> = (0..3000).map(|k| row(k, "unknown", (k as f64).sin(), "1.5")).collect();
+    let wave = |k: usize| format!(r#","margin":{},"upper_bound":1.5"#, (k as f64).sin());
+    let many: Vec<_> = (0..3000).map(|k| record(k, 2, "unknown", &wave(k))).collect();
     check(&Gaps::of(&many).drawing(), "many gaps");
 }

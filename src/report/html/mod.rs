@@ -85,9 +85,8 @@ fn page(stored: &Stored) -> io::Result<String> {
     let most = (CURVE_POINTS / records.len().max(1)).max(2);
     let curve = |record: &Record| flat(sketch(record).map_or(&[], |sketch| &sketch.curve), most);
     let bounds = |record: &Record| flat(&record.bound_trace, most);
-    let largest = |record: &Record| {
-        sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default()
-    };
+    let largest =
+        |record: &Record| sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default();
     let version = summary.get("version").and_then(Value::as_str);
     let data = Data {
         version: version.unwrap_or(env!("CARGO_PKG_VERSION")),

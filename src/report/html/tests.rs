@@ -180,10 +180,8 @@ fn pictures_are_those_that_were_stored() {
 
 #[test]
 fn columns_hold_what_a_browser_can() {
-    let mut records = vec![
-        row(0, 3, r#","bound_trace":[[0.25,3.0],[0.5,1.0000000000001]]"#),
-        row(1, 3, ""),
-    ];
+    let mut records =
+        vec![row(0, 3, r#","bound_trace":[[0.25,3.0],[0.5,1.0000000000001]]"#), row(1, 3, "")];
     records[0].margin = 1.23456789012e-9;
     let data = embedded(&made(&stored(records, Sketches::default())));
     let columns = &data["columns"];
@@ -195,7 +193,8 @@ fn columns_hold_what_a_browser_can() {
     assert_eq!(columns["margin_png"], Value::Null);
     assert_eq!((&data["count"], &data["interrupted"]), (&2.into(), &false.into()));
     assert_eq!(data["asked"], 9);
-    let nothing = Stored { asked: None, summary: Fields::new(), ..stored(vec![], Sketches::default()) };
+    let nothing =
+        Stored { asked: None, summary: Fields::new(), ..stored(vec![], Sketches::default()) };
     let page = made(&nothing);
     let data = embedded(&page);
     assert_eq!((&data["count"], &data["interrupted"]), (&0.into(), &Value::Null));

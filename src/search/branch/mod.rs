@@ -60,6 +60,8 @@ pub struct BranchOptions {
     pub keep: bool,
     /// A part with at most so many unstable neurons is divided by their signs: their LPs take milliseconds.
     pub few: usize,
+    /// Whether parts are bounded on all threads. What comes out is the same.
+    pub parallel: bool,
 }
 
 /// Why a tree was left.
@@ -234,8 +236,12 @@ pub fn branch_and_bound<'n>(
         }
         let grounds = Arc::clone(&tree.grounds);
         let task = Task { query, whole, until, best: best.margin, keep, few, grounds, budget };
-        let expansions: Vec<Expansion> =
-            batch.into_par_iter().map(|node| task.expand(node.part)).collect();
+        let expand = |node: Node<'n>| task.expand(node.part);
+        let expansions: Vec<Expansion> = if options.parallel {
+            batch.into_par_iter().map(expand).collect()
+        } else {
+            batch.into_iter().map(expand).collect()
+        };
         for point in expansions.iter().filter_map(|expansion| expansion.point.as_ref()) {
             if point.margin > best.margin {
                 best = point.clone();

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let budget = Budget::unlimited();
     let problem = Maximization::new(&model, &domain, &objective, &budget)?;
     // Where one bound leaves a gap, divide the domain until the maximum is proven.
-    let branch = Branch { nodes: 10_000, gap: 1e-4 };
+    let branch = Branch { nodes: 10_000, gap: 1e-4, parallel: true };
     let maximum = problem.solve(&SearchOptions::default(), Some(branch), &budget)?;
 
     println!("best value found  {:.6}", maximum.value);

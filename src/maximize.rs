@@ -12,9 +12,10 @@ use crate::input::{Domain, InputSet, Linear};
 use crate::lp::LpError;
 use crate::network::Trace;
 use crate::onnx::{OnnxModel, ReplayError};
-use crate::query::{Candidate, Query};
+use crate::query::Query;
 use crate::search::{
-    BranchOptions, FEW, Found, Method, Proven, SearchOptions, Until, branch_and_bound, search,
+    BranchOptions, FEW, Found, Method, Proven, SearchOptions, TreeEvent, Until, branch_and_bound,
+    search,
 };
 use crate::tolerance;
 use crate::verify::{Branch, OPTIMAL_GAP, Stop, Tree};
@@ -170,11 +171,12 @@ impl<'m> Maximization<'m> {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let (mut stop, mut tree) = (Stop::of(found.stop, Stop::Optimal), Tree::default());
-        if let Some(Branch { nodes, gap }) = branch.filter(|_| stop.may_divide()) {
+        if let Some(Branch { nodes, gap, parallel }) = branch.filter(|_| stop.may_divide()) {
             let (begun, whole) = (budget.elapsed(), Proven::of_whole(&proof, false));
-            let options = BranchOptions { nodes, until: Until::Gap(gap), keep: false, few: FEW };
+            let options =
+                BranchOptions { nodes, until: Until::Gap(gap), keep: false, few: FEW, parallel };
             let best = found.best.clone();
-            let go_on = |_: &Candidate| ControlFlow::Continue(());
+            let go_on = |_: TreeEvent| ControlFlow::Continue(());
             let branched = branch_and_bound(query, linear, whole, best, &options, budget, go_on);
             tree.add(&branched, budget.elapsed() - begun);
             found.improve(&branched.best, budget.elapsed());

@@ -16,7 +16,7 @@ use crate::proof::Claim;
 use crate::query::{Candidate, Query};
 use crate::search::{
     BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions,
-    SearchStop, Until, ascend, ascend_from, branch_and_bound, search,
+    SearchStop, TreeEvent, TreeState, Until, ascend, ascend_from, branch_and_bound, search,
 };
 use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
 
@@ -74,6 +74,9 @@ pub struct Branch {
     pub nodes: usize,
     /// Below this gap a margin counts as optimal.
     pub gap: f64,
+    /// Whether parts are bounded on all threads: good where there are fewer problems than threads. Otherwise a thread that waits would begin
+    /// another problem, and the clock of this one would run on.
+    pub parallel: bool,
 }
 
 impl Attack {
@@ -283,6 +286,10 @@ impl<'m> Subject<'m> {
         self.observer.inspect(|observer| observer.better(better));
     }
 
+    fn tell_division(&self, state: &TreeState) {
+        self.observer.inspect(|observer| observer.divided(state));
+    }
+
     fn tell_bounds(&self, bounds: &[Proven]) {
         self.observer
             .inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
@@ -473,15 +480,23 @@ impl<'m> Subject<'m> {
         let mut go = |root: &mut Root, arithmetic, whole, until, proven| {
             let nodes = branch.nodes - tree.nodes.min(branch.nodes);
             let keep = self.attack.proofs;
-            let options = BranchOptions { nodes, until, keep, few: FEW };
+            let options = BranchOptions { nodes, until, keep, few: FEW, parallel: branch.parallel };
             let best = root.found.best.clone();
-            let enough = |better: &Candidate| match until {
-                Until::Below(_) if fools(better) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+            let watch = |event: TreeEvent| {
+                match event {
+                    TreeEvent::Better(better) => self.tell(better),
+                    TreeEvent::Divided(state) => self.tell_division(&state),
+                }
+                match (until, event) {
+                    (Until::Below(_), TreeEvent::Better(better)) if fools(better) => {
+                        ControlFlow::Break(())
+                    }
+                    _ => ControlFlow::Continue(()),
+                }
             };
             let begun = budget.elapsed();
             let linear = self.bounds(arithmetic, &budget.half());
-            let branched = branch_and_bound(query, linear, whole, best, &options, budget, enough);
+            let branched = branch_and_bound(query, linear, whole, best, &options, budget, watch);
             tree.add(&branched, budget.elapsed() - begun);
             root.stop = Stop::of_tree(branched.stop, proven);
             root.add(branched, budget);

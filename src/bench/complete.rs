@@ -94,7 +94,7 @@ fn open(args: &CompleteArgs, model: &Path, images: &Selection) -> Result<(OnnxMo
 }
 
 fn attack(delta: f64, goal: Goal, gap: f64) -> Attack {
-    let branch = Some(Branch { nodes: MOST_NODES, gap });
+    let branch = Some(Branch { nodes: MOST_NODES, gap, parallel: false });
     let search = SearchOptions::default();
     Attack { delta, norm: Norm::L1, search, goal, branch, proofs: false }
 }

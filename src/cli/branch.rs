@@ -24,7 +24,9 @@ fn nodes(text: &str) -> Result<usize, String> {
 }
 
 impl BranchArgs {
-    pub fn options(&self) -> Option<Branch> {
-        self.branch.map(|nodes| Branch { nodes, gap: self.gap })
+    /// For so many problems at once.
+    pub fn options(&self, problems: usize) -> Option<Branch> {
+        let parallel = problems < rayon::current_num_threads();
+        self.branch.map(|nodes| Branch { nodes, gap: self.gap, parallel })
     }
 }

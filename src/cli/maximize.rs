@@ -104,7 +104,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     if let Some(file) = &args.write_model {
         problem.write_milp(file, &budget.half()).with_context(|| file.display().to_string())?;
     }
-    let branch = args.branch.options();
+    let branch = args.branch.options(1);
     let maximum = problem.solve(&options, branch, &budget)?;
     let settings = MaximizeSettings {
         model: args.model.display().to_string(),

@@ -38,7 +38,7 @@ use rw_adv::report::{
     self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch, Summary,
     WitnessFiles,
 };
-use rw_adv::search::Method;
+use rw_adv::search::{Method, Observer, TreeState};
 use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Goal, Subject};
 
@@ -284,7 +284,8 @@ impl Job {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
         };
-        let (branch, proofs) = (args.branch.options(), args.proof.is_some());
+        let branch = args.branch.options(problem.images());
+        let proofs = args.proof.is_some();
         let attack = Attack { delta, norm, search, goal, branch, proofs };
         let AttackArgs { goal, method, write_model, proof, exports, exit_code, .. } = args;
         Ok(Self {
@@ -355,7 +356,14 @@ impl Job {
         };
         with_output(&Output::begin)?;
         let searched = items.par_iter().try_for_each(|item| {
+            let divided = Divided(|tree: &TreeState| {
+                with_output(&|output| {
+                    output.terminal.progress.divided(tree);
+                    Ok(())
+                })
+            });
             let subject = Subject::new(model, &item.sample, item.predicted, &self.attack);
+            let subject = subject.observed_by(&divided);
             item.targets.par_iter().try_for_each(|&target| {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
@@ -432,6 +440,16 @@ impl Job {
         let dims = &self.problem.model.input_dims;
         let sketch = Sketch::of(dims, sample, answer.judged.point(), &answer.found.curve);
         Ok((record, sketch))
+    }
+}
+
+/// Tells how branch and bound goes.
+struct Divided<F>(F);
+
+impl<F: Fn(&TreeState) -> Result<()> + Sync> Observer for Divided<F> {
+    fn divided(&self, tree: &TreeState) {
+        // Progress that cannot be shown is no reason to stop.
+        let _ = self.0(tree);
     }
 }
 

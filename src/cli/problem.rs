@@ -115,6 +115,11 @@ pub struct Item {
 }
 
 impl Problem {
+    /// How many images are looked at.
+    pub fn images(&self) -> usize {
+        self.images.len()
+    }
+
     pub fn open(args: ProblemArgs, target: TargetChoice) -> Result<Self> {
         let path = args.model.expect("clap requires --model");
         let model = OnnxModel::load(&path)?;

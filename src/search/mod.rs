@@ -30,7 +30,9 @@ use incumbent::Incumbent;
 pub use observer::Observer;
 
 use ascent::frank_wolfe;
-pub use branch::{BranchOptions, BranchStop, Branched, FEW, Proven, Until, branch_and_bound};
+pub use branch::{
+    BranchOptions, BranchStop, Branched, FEW, Proven, TreeEvent, TreeState, Until, branch_and_bound,
+};
 use signs::{REACH, sign_ascent};
 
 /// Which algorithm.

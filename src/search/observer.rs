@@ -2,6 +2,7 @@
 
 use crate::bounds::CertifiedBound;
 use crate::query::Candidate;
+use crate::search::TreeState;
 
 /// Hears of every improvement, on the thread that made it. To end a search early, raise the flag of its
 /// [`Budget`](crate::budget::Budget).
@@ -14,5 +15,10 @@ pub trait Observer: Sync {
     /// A bound was proven.
     fn bounded(&self, bound: &CertifiedBound) {
         let _ = bound;
+    }
+
+    /// Branch and bound has divided the set further.
+    fn divided(&self, tree: &TreeState) {
+        let _ = tree;
     }
 }

@@ -308,10 +308,7 @@ fn gaps_are_drawn_from_margin_to_bound() {
         assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
     }
     check(&Gaps::of(&[]).drawing(), "no gaps");
-    let many: Vec<_> = (0..3000)
-        .map(|k| {
-            record(k, 2, "unknown", &format!(r#","margin":{},"upper_bound":1.5"#, (k as f64).sin()))
-        })
-        .collect();
+    let wave = |k: usize| format!(r#","margin":{},"upper_bound":1.5"#, (k as f64).sin());
+    let many: Vec<_> = (0..3000).map(|k| record(k, 2, "unknown", &wave(k))).collect();
     check(&Gaps::of(&many).drawing(), "many gaps");
 }

@@ -60,6 +60,8 @@ pub struct BranchOptions {
     pub keep: bool,
     /// A part with at most so many unstable neurons is divided by their signs: their LPs take milliseconds.
     pub few: usize,
+    /// Whether parts are bounded on all threads. What comes out is the same.
+    pub parallel: bool,
 }
 
 /// Why a tree was left.
@@ -75,6 +77,28 @@ pub enum BranchStop {
     Cancelled,
     /// Whoever was offered a better point said that it is enough.
     Enough,
+}
+
+/// What happens in a tree.
+#[derive(Clone, Copy, Debug)]
+pub enum TreeEvent<'e> {
+    /// A better point was found.
+    Better(&'e Candidate),
+    /// Parts were divided.
+    Divided(TreeState),
+}
+
+/// How far a tree is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TreeState {
+    /// Parts bounded since it was told last.
+    pub more: usize,
+    /// Parts that are still to be divided.
+    pub open: usize,
+    /// No point of the set has a larger value.
+    pub bound: f64,
+    /// The best point's value.
+    pub best: f64,
 }
 
 /// What a tree proved and found.
@@ -179,7 +203,7 @@ impl Task<'_, '_> {
 }
 
 /// Divides the query's set until `options` are met. `whole` are bounds over all of it, `root` is what they prove, `best` a point; every better one is
-/// offered to `better`, which may end the search.
+/// offered to `watch`, which may end the search, and hears how the tree grows.
 pub fn branch_and_bound<'n>(
     query: &Query<'n>,
     whole: &Arc<LinearBounds<'n>>,
@@ -187,7 +211,7 @@ pub fn branch_and_bound<'n>(
     best: Candidate,
     options: &BranchOptions,
     budget: &Budget,
-    mut better: impl FnMut(&Candidate) -> ControlFlow<()>,
+    mut watch: impl FnMut(TreeEvent) -> ControlFlow<()>,
 ) -> Branched {
     let BranchOptions { until, keep, few, .. } = *options;
     let mut trace = vec![(budget.elapsed(), root.bound.value())];
@@ -212,25 +236,31 @@ pub fn branch_and_bound<'n>(
         }
         let grounds = Arc::clone(&tree.grounds);
         let task = Task { query, whole, until, best: best.margin, keep, few, grounds, budget };
-        let expansions: Vec<Expansion> =
-            batch.into_par_iter().map(|node| task.expand(node.part)).collect();
+        let expand = |node: Node<'n>| task.expand(node.part);
+        let expansions: Vec<Expansion> = if options.parallel {
+            batch.into_par_iter().map(expand).collect()
+        } else {
+            batch.into_iter().map(expand).collect()
+        };
         for point in expansions.iter().filter_map(|expansion| expansion.point.as_ref()) {
             if point.margin > best.margin {
                 best = point.clone();
-                enough |= better(&best).is_break();
+                enough |= watch(TreeEvent::Better(&best)).is_break();
             }
         }
-        let goal = until.met_from(best.margin);
+        let (goal, before) = (until.met_from(best.margin), nodes);
         for Expansion { parts, nodes: bounded, .. } in expansions {
             nodes += bounded;
             parts.into_iter().for_each(|part| tree.add(part, &goal));
         }
         let bound = tree.bound().value();
+        let state = TreeState { more: nodes - before, open: tree.len(), bound, best: best.margin };
+        enough |= watch(TreeEvent::Divided(state)).is_break();
         if trace.last().is_none_or(|&(_, last)| bound < last) {
             trace.push((budget.elapsed(), bound));
         }
     };
-    let (bound, depth, open) = (tree.bound(), tree.depth, tree.open.len() + tree.dive.len());
+    let (bound, depth, open) = (tree.bound(), tree.depth, tree.len());
     Branched { bound, best, nodes, depth, open, trace, stop, leaves: tree.into_leaves() }
 }
 
@@ -296,6 +326,11 @@ impl<'n> Tree<'n> {
         let of_kind = if done { &mut self.done } else { &mut self.stuck };
         *of_kind = CertifiedBound::of_cover(of_kind.iter().copied().chain([part.proven.bound]));
         self.leaves.extend(part.proven.leaf(&part.path));
+    }
+
+    /// Parts that are still to be divided.
+    fn len(&self) -> usize {
+        self.open.len() + self.dive.len()
     }
 
     /// The bound of all parts together.

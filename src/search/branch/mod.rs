@@ -14,7 +14,7 @@ mod path;
 mod pixels;
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,13 @@ use rayon::prelude::*;
 
 use crate::bounds::{CertifiedBound, LinearBounds};
 use crate::budget::Budget;
+use crate::encode::RegionLp;
+use crate::network::Trace;
 use crate::proof::{Claim, Leaf};
 use crate::query::{Candidate, Query};
+use crate::search::ascend_from;
+use crate::tolerance;
+use crate::walk::{WayOut, walk};
 use neurons::{Bounded, Patch};
 use path::Path;
 pub use path::Proven;
@@ -244,7 +249,8 @@ pub fn branch_and_bound<'n>(
         };
         for point in expansions.iter().filter_map(|expansion| expansion.point.as_ref()) {
             if point.margin > best.margin {
-                best = point.clone();
+                let promising = point.margin > best.margin + tolerance::GAIN;
+                best = if promising { walked(query, point, budget) } else { point.clone() };
                 enough |= watch(TreeEvent::Better(&best)).is_break();
             }
         }
@@ -262,6 +268,15 @@ pub fn branch_and_bound<'n>(
     };
     let (bound, depth, open) = (tree.bound(), tree.depth, tree.len());
     Branched { bound, best, nodes, depth, open, trace, stop, leaves: tree.into_leaves() }
+}
+
+/// Where climbing and walking lead from a point of a part.
+fn walked(query: &Query, point: &Candidate, budget: &Budget) -> Candidate {
+    let mut trace = Trace::new(query.network);
+    let start = ascend_from(query, point.clone(), &mut trace, budget);
+    let mut lp = RegionLp::new(query);
+    let end = walk(&mut lp, start, &mut HashSet::default(), WayOut::Flip, budget).end;
+    if end.margin > point.margin { end } else { point.clone() }
 }
 
 /// All parts.

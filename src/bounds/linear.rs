@@ -418,20 +418,9 @@ impl<'n> LinearBounds<'n> {
             self.rounded_up(constant + lifted.support(slopes, |_, _| ()))
         };
         let mut part = Self {
-            network: self.network,
-            first: Arc::clone(&self.first),
-            at_centre: self.at_centre.clone(),
-            first_reach: self.first_reach.clone(),
-            neurons: self.neurons.clone(),
-            envelopes: Vec::new(),
-            magnitudes: self.magnitudes.clone(),
-            noise: self.noise.clone(),
-            allowance: self.allowance,
-            above: self.above,
-            arithmetic: self.arithmetic,
-            kept: None,
             lifted: Arc::clone(&lifted),
-            first_steepest: Vec::new(),
+            envelopes: Vec::new(),
+            ..self.with_neurons(self.neurons.clone())
         };
         let reach = |steepest: f64| self.allowance.up(steepest * lifted.budget());
         let mut first = Vec::new();

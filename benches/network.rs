@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rw_adv::input::{DataSource, Dataset, Split};
+use rw_adv::data::{DataSource, Dataset, Split};
 use rw_adv::network::{ActivationPattern, Trace};
 use rw_adv::onnx::OnnxModel;
 

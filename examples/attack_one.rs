@@ -11,9 +11,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use rw_adv::budget::Budget;
-use rw_adv::input::{DataSource, Dataset};
+use rw_adv::data::{DataSource, Dataset};
 use rw_adv::onnx::OnnxModel;
-use rw_adv::query::Candidate;
+use rw_adv::problem::Candidate;
 use rw_adv::search::Observer;
 use rw_adv::verify::{Attack, Subject, classify};
 

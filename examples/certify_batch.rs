@@ -11,10 +11,10 @@ use std::error::Error;
 
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
-use rw_adv::input::{DataSource, Dataset};
+use rw_adv::data::{DataSource, Dataset};
+use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::verdict::Verdict;
 use rw_adv::verify::{Attack, Goal, Subject, classify};
 
 type Failure = Box<dyn Error + Send + Sync>;

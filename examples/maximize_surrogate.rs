@@ -9,10 +9,11 @@
 use std::error::Error;
 
 use rw_adv::budget::Budget;
-use rw_adv::input::{Domain, Linear};
-use rw_adv::maximize::Maximization;
+use rw_adv::formula::Linear;
+use rw_adv::maximize::MaximizeProblem;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::search::SearchOptions;
+use rw_adv::sets::Domain;
 use rw_adv::verify::Branch;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -22,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Domain::new_box(model.network.inputs(), 0.0, 1.0).with_text("x0 + x1 + x2 <= 1.5")?;
 
     let budget = Budget::unlimited();
-    let problem = Maximization::new(&model, &domain, &objective, &budget)?;
+    let problem = MaximizeProblem::new(&model, &domain, &objective, &budget)?;
     // Where one bound leaves a gap, divide the domain until the maximum is proven.
     let branch = Branch { nodes: 10_000, gap: 1e-4, parallel: true };
     let maximum = problem.solve(&SearchOptions::default(), Some(branch), &budget)?;

@@ -12,10 +12,10 @@
 //! - [`onnx`]: a file becomes a [`network::Network`], checked against tract's own run of the file
 //! - [`network`]: the function under attack: forward pass, activation pattern, gradient
 //! - [`input`]: images from MNIST directories, IDX, PNG and npy files
-//! - [`query`]: network, input set and objective
+//! - [`problem`]: network, input set and objective
 //! - [`bounds`]: intervals that every neuron stays in, and certified bounds of the objective
 //! - [`lp`]: linear programs in our own words (HiGHS)
-//! - [`encode`]: a query as live LPs: one linear region, or the relaxation of the whole network
+//! - [`encode`]: a problem as live LPs: one linear region, or the relaxation of the whole network
 //! - [`mod@walk`]: from region to region while the margin grows
 //! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
 //! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
@@ -28,21 +28,21 @@
 //!
 //! # The surface
 //!
-//! What most programs need is small: load a network, state a query, search, certify, judge.
+//! What most programs need is small: load a network, state a problem, search, certify, judge.
 //!
 //! | | |
 //! |---|---|
 //! | load | [`onnx::OnnxModel::load`], [`input::Dataset::open`], [`verify::classify`] |
-//! | ask | [`verify::Attack`] and [`verify::Subject`]; [`maximize::Maximization`] for other objectives; [`radius::radii`] |
+//! | ask | [`verify::Attack`] and [`verify::Subject`]; [`maximize::MaximizeProblem`] for other objectives; [`radius::radii`] |
 //! | limit | [`budget::Budget`]: a time limit, and a flag that calls a search off |
 //! | listen | [`search::Observer`], by [`verify::Subject::observed_by`]; nothing here prints |
 //! | read | [`verify::Answer`]: [`verdict::Verdict`], the stored point, [`bounds::CertifiedBound`] |
 //!
 //! ```
 //! use rw_adv::budget::Budget;
-//! use rw_adv::input::{DataSource, Dataset};
+//! use rw_adv::data::{DataSource, Dataset};
 //! use rw_adv::onnx::OnnxModel;
-//! use rw_adv::verdict::Verdict;
+//! use rw_adv::judge::Verdict;
 //! use rw_adv::verify::{Attack, Subject, classify};
 //!
 //! // Load.
@@ -83,20 +83,25 @@
 //! ```
 
 pub mod bounds;
+pub mod branch;
 pub mod budget;
+pub mod data;
 pub mod encode;
-pub mod input;
+pub mod formula;
+pub mod judge;
 pub mod lp;
 pub mod maximize;
 pub mod network;
 pub mod onnx;
+pub mod problem;
 pub mod proof;
-pub mod query;
 pub mod radius;
+pub mod record;
 pub mod report;
+pub mod run;
 pub mod search;
+pub mod sets;
 pub mod tolerance;
-pub mod verdict;
 pub mod verify;
 pub mod walk;
 

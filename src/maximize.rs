@@ -5,28 +5,27 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::bounds::{Above, Arithmetic, BoundMethod, Effort, LinearBounds};
+use crate::bounds::{Arithmetic, BoundEffort, BoundMethod, LinearBounds, UpperRelaxation};
+use crate::branch::{BranchOptions, FEW, ProvenBound, TreeEvent, Until, branch_and_bound};
 use crate::budget::Budget;
 use crate::encode::{RegionError, Relaxation, interior_point};
-use crate::input::{Domain, InputSet, Linear};
+use crate::formula::Linear;
 use crate::lp::LpError;
 use crate::network::Trace;
 use crate::onnx::{OnnxModel, ReplayError};
-use crate::query::Query;
-use crate::search::{
-    BranchOptions, FEW, Found, Method, Proven, SearchOptions, TreeEvent, Until, branch_and_bound,
-    search,
-};
+use crate::problem::{Objective, Problem};
+use crate::search::{Method, SearchOptions, SearchResult, search};
+use crate::sets::{Domain, InputSet};
 use crate::tolerance;
-use crate::verify::{Branch, OPTIMAL_GAP, Stop, Tree};
+use crate::verify::{Branch, OPTIMAL_GAP, Stop, TreeSummary};
 
 /// A model, where its input may lie, and what shall be large.
-pub struct Maximization<'m> {
+pub struct MaximizeProblem<'m> {
     model: &'m OnnxModel,
     domain: &'m Domain,
-    query: Query<'m>,
+    problem: Problem,
     constant: f64,
-    bounds: OnceCell<Arc<LinearBounds<'m>>>,
+    bounds: OnceCell<Arc<LinearBounds>>,
 }
 
 /// What was found and what was proven.
@@ -49,9 +48,9 @@ pub struct Maximum {
     /// What branch and bound claims no point can exceed: not a proof.
     pub claimed_bound: Option<f64>,
     /// What the search did.
-    pub found: Found,
+    pub found: SearchResult,
     /// What dividing the domain did.
-    pub tree: Tree,
+    pub tree: TreeSummary,
     /// Why work ended.
     pub stop: Stop,
 }
@@ -90,7 +89,7 @@ pub enum MaximizeError {
     },
 }
 
-impl<'m> Maximization<'m> {
+impl<'m> MaximizeProblem<'m> {
     /// States the problem.
     ///
     /// # Errors
@@ -113,15 +112,18 @@ impl<'m> Maximization<'m> {
         for &(output, weight) in &objective.terms {
             weights[output] = weight;
         }
-        let query = Query { network: &model.network, set, objective: weights };
+        let problem =
+            Problem::new(&model.network, set, Objective { weights, constant: objective.constant });
         let (constant, bounds) = (objective.constant, OnceCell::new());
-        Ok(Self { model, domain, query, constant, bounds })
+        Ok(Self { model, domain, problem, constant, bounds })
     }
 
     /// Made when first asked for.
-    fn bounds(&self, budget: &Budget) -> &Arc<LinearBounds<'m>> {
-        let (network, set) = (self.query.network, &self.query.set);
-        let make = || LinearBounds::new(network, set, Above::Envelopes, Arithmetic::Exact, budget);
+    fn bounds(&self, budget: &Budget) -> &Arc<LinearBounds> {
+        let (network, set) = (&self.problem.network, &self.problem.set);
+        let make = || {
+            LinearBounds::new(network, set, UpperRelaxation::Envelopes, Arithmetic::Exact, budget)
+        };
         self.bounds.get_or_init(|| Arc::new(make()))
     }
 
@@ -131,8 +133,8 @@ impl<'m> Maximization<'m> {
     /// When the file cannot be written.
     pub fn write_milp(&self, path: &Path, budget: &Budget) -> Result<(), LpError> {
         let set = InputSet::of_domain(self.domain, self.domain.lower.clone());
-        let query = Query { set, ..self.query.clone() };
-        let milp = Relaxation::for_milp(&query, self.bounds(budget).neurons());
+        let problem = Problem { set, ..self.problem.clone() };
+        let milp = Relaxation::for_milp(&problem, self.bounds(budget).neurons());
         milp.write_milp(path, self.constant)
     }
 
@@ -162,22 +164,22 @@ impl<'m> Maximization<'m> {
         budget: &Budget,
     ) -> Result<Maximum, MaximizeError> {
         self.accepts(options.method)?;
-        let query = &self.query;
+        let problem = &self.problem;
         let linear = self.bounds(&budget.half());
-        let proof = linear.prove(&query.objective, &Effort::default(), &budget.half());
+        let proof = linear.prove(problem.weights(), &BoundEffort::default(), &budget.half());
         let mut bound = proof.bound;
         let optimal = bound.value() - OPTIMAL_GAP;
-        let mut found = search(query, &|| linear.neurons(), options, budget, |better| {
+        let mut found = search(problem, &|| linear.neurons(), options, budget, |better| {
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let (mut stop, mut tree) = (Stop::of(found.stop, Stop::Optimal), Tree::default());
+        let (mut stop, mut tree) = (Stop::of(found.stop, Stop::Optimal), TreeSummary::default());
         if let Some(Branch { nodes, gap, parallel }) = branch.filter(|_| stop.may_divide()) {
-            let (begun, whole) = (budget.elapsed(), Proven::of_whole(&proof, false));
+            let (begun, whole) = (budget.elapsed(), ProvenBound::of_whole(&proof, false));
             let options =
                 BranchOptions { nodes, until: Until::Gap(gap), keep: false, few: FEW, parallel };
             let best = found.best.clone();
             let go_on = |_: TreeEvent| ControlFlow::Continue(());
-            let branched = branch_and_bound(query, linear, whole, best, &options, budget, go_on);
+            let branched = branch_and_bound(problem, linear, whole, best, &options, budget, go_on);
             tree.add(&branched, budget.elapsed() - begun);
             found.improve(&branched.best, budget.elapsed());
             (bound, stop) = (branched.bound, Stop::of_tree(branched.stop, Stop::Optimal));
@@ -185,22 +187,22 @@ impl<'m> Maximization<'m> {
         let mut point = self.domain.clamped(&found.best.point);
         if self.domain.violation(&point) > tolerance::CONSTRAINT {
             // At the very edge of what is tolerated, a rounding goes beyond it.
-            point = self.domain.clamped(&query.set.project(&point));
+            point = self.domain.clamped(&problem.set.project(&point));
         }
         // What is proven covers no more.
         let violation = self.domain.violation(&point);
         if violation > tolerance::CONSTRAINT {
             return Err(MaximizeError::Broken(violation));
         }
-        let mut trace = Trace::new(query.network);
-        query.network.forward(&point, &mut trace);
-        let value = query.value(&trace);
+        let mut trace = Trace::new(&problem.network);
+        problem.network.forward(&point, &mut trace);
+        let value = problem.value(&trace);
         if value > bound.value() {
             return Err(MaximizeError::Contradiction { value, bound: bound.value() });
         }
         let in_f32: Vec<f32> = point.iter().map(|&x| x as f32).collect();
         let outputs = self.model.replay.logits(&in_f32)?.into_iter().map(f64::from);
-        let value_f32: f64 = outputs.zip(&query.objective).map(|(y, weight)| weight * y).sum();
+        let value_f32: f64 = outputs.zip(problem.weights()).map(|(y, weight)| weight * y).sum();
         Ok(Maximum {
             outputs: trace.logits().to_vec(),
             value: value + self.constant,
@@ -222,7 +224,7 @@ impl<'m> Maximization<'m> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::input::Constraint;
+    use crate::sets::Constraint;
 
     fn model() -> OnnxModel {
         OnnxModel::load("tests/zoo/accepted/acasxu_style.onnx".as_ref()).unwrap()
@@ -235,9 +237,9 @@ mod tests {
         let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], 3.0, f64::INFINITY);
         let domain = Domain { constraints: vec![sum], ..Domain::new_box(5, 0.0, 1.0) };
         let set = InputSet::of_domain(&domain, vec![0.5; 5]);
-        let query = Query { network: &model.network, set, objective: vec![1.0; 5] };
+        let problem = Problem::new(&model.network, set, Objective::new(vec![1.0; 5]));
         let (constant, bounds) = (0.0, OnceCell::new());
-        let problem = Maximization { model: &model, domain: &domain, query, constant, bounds };
+        let problem = MaximizeProblem { model: &model, domain: &domain, problem, constant, bounds };
         let options = SearchOptions { patience: 1, ..SearchOptions::default() };
         let answer = problem.solve(&options, None, &unlimited);
         assert!(matches!(answer, Err(MaximizeError::Broken(by)) if by >= 1.0), "{answer:?}");
@@ -249,7 +251,7 @@ mod tests {
         let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 0.5);
         let domain = Domain { constraints: vec![sum], ..Domain::new_box(5, 0.0, 1.0) };
         let objective = Linear::of_outputs("y0", 5).unwrap();
-        let problem = Maximization::new(&model, &domain, &objective, &unlimited).unwrap();
+        let problem = MaximizeProblem::new(&model, &domain, &objective, &unlimited).unwrap();
         let options = SearchOptions { method: Method::Apgd, ..SearchOptions::default() };
         let error = problem.solve(&options, None, &unlimited).unwrap_err();
         let text = "the method apgd has no projection onto linear constraints of the inputs";
@@ -262,10 +264,10 @@ mod tests {
         let spent = Budget::start(Some(std::time::Duration::ZERO), None);
         let objective = Linear::of_outputs("y0", 5).unwrap();
         let free = Domain::new_box(5, 0.0, 1.0);
-        assert!(Maximization::new(&model, &free, &objective, &spent).is_ok());
+        assert!(MaximizeProblem::new(&model, &free, &objective, &spent).is_ok());
         let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 0.5);
         let held = Domain { constraints: vec![sum], ..free };
-        let answer = Maximization::new(&model, &held, &objective, &spent);
+        let answer = MaximizeProblem::new(&model, &held, &objective, &spent);
         assert!(matches!(answer, Err(RegionError::Budget)));
     }
 }

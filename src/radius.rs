@@ -6,11 +6,12 @@
 //! about what lies between. What may be missed is a larger proof or a nearer adversary, never the order of the two.
 
 use crate::budget::Budget;
-use crate::input::{Norm, Sample};
+use crate::data::Sample;
+use crate::judge::{EightBit, JudgeError, Verdict, Witness};
 use crate::network::Label;
 use crate::onnx::OnnxModel;
 use crate::search::SearchOptions;
-use crate::verdict::{EightBit, JudgeError, Verdict, Witness};
+use crate::sets::Norm;
 use crate::verify::{Attack, Goal, Subject, VerifyError};
 
 /// Below one grey level of an 8-bit picture, precision is relative to this instead of to the radius.
@@ -199,7 +200,7 @@ struct Image<'a> {
 
 /// How hard to look for an adversary.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effort {
+enum AttackEffort {
     /// Climbs, milliseconds each.
     Climb,
     /// Climbs, then searches.
@@ -277,7 +278,7 @@ impl<'a> Image<'a> {
     fn attack(&mut self, budget: &Budget) -> Result<(Option<Adversary>, bool), RadiusError> {
         let options = self.options;
         let mut nearest = None;
-        for effort in [Effort::Climb, Effort::Search] {
+        for effort in [AttackEffort::Climb, AttackEffort::Search] {
             let mut delta = self.certified();
             while nearest.is_none() && delta < options.max_delta && !budget.is_spent() {
                 delta = (2.0 * delta).clamp(options.first_delta(), options.max_delta);
@@ -285,11 +286,11 @@ impl<'a> Image<'a> {
             }
         }
         let Some(mut nearest) = nearest else { return Ok((None, !budget.is_spent())) };
-        for effort in [Effort::Climb, Effort::Search] {
+        for effort in [AttackEffort::Climb, AttackEffort::Search] {
             let mut low = self.certified();
             let mut stride = match effort {
-                Effort::Climb => f64::INFINITY,
-                Effort::Search => 1.0,
+                AttackEffort::Climb => f64::INFINITY,
+                AttackEffort::Search => 1.0,
             };
             while !options.is_close(low, nearest.distance()) {
                 let high = nearest.distance();
@@ -310,7 +311,7 @@ impl<'a> Image<'a> {
         &mut self,
         delta: f64,
         known: Option<&Adversary>,
-        effort: Effort,
+        effort: AttackEffort,
         budget: &Budget,
     ) -> Result<Option<Adversary>, RadiusError> {
         let subject = self.subject(delta);
@@ -332,7 +333,7 @@ impl<'a> Image<'a> {
                 }
             }
         }
-        if nearest.is_none() && effort == Effort::Search {
+        if nearest.is_none() && effort == AttackEffort::Search {
             for &place in &reachable {
                 if budget.is_spent() {
                     break;

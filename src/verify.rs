@@ -5,24 +5,28 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::bounds::{Above, Arithmetic, CertifiedBound, Effort, LinearBounds};
+use crate::bounds::{Arithmetic, BoundEffort, CertifiedBound, LinearBounds, UpperRelaxation};
+use crate::branch::{
+    BranchOptions, BranchResult, BranchStop, FEW, ProvenBound, TreeEvent, TreeState, Until,
+    branch_and_bound,
+};
 use crate::budget::Budget;
+use crate::data::{PictureLayout, Sample};
 use crate::encode::Relaxation;
-use crate::input::{InputSet, Norm, PictureLayout, Sample};
+use crate::judge::{Case, Contradiction, EightBit, Judge, JudgeError, Judgement, Verdict, Witness};
 use crate::lp::LpError;
 use crate::network::{Label, Trace};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
+use crate::problem::{Candidate, Problem};
 use crate::proof::Claim;
-use crate::query::{Candidate, Query};
 use crate::search::{
-    BranchOptions, BranchStop, Branched, FEW, Found, Method, Observer, Proven, SearchOptions,
-    SearchStop, TreeEvent, TreeState, Until, ascend, ascend_from, branch_and_bound, search,
+    Method, Observer, SearchOptions, SearchResult, SearchStop, ascend, ascend_from, search,
 };
-use crate::verdict::{Case, Contradiction, EightBit, Judge, JudgeError, Judged, Verdict, Witness};
+use crate::sets::{InputSet, Norm};
 
 /// Who wins at an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Classification {
     /// The label that the file, run by tract, gives; the lower one of equals.
     pub predicted: Label,
     /// The label with the second largest logit of that run.
@@ -44,10 +48,10 @@ pub enum ClassifyError {
 ///
 /// # Errors
 /// When tract fails, or the model is no classifier.
-pub fn classify(model: &OnnxModel, sample: &Sample) -> Result<Standing, ClassifyError> {
+pub fn classify(model: &OnnxModel, sample: &Sample) -> Result<Classification, ClassifyError> {
     let theirs = model.replay.logits(&sample.pixels)?;
     let (predicted, runner_up) = best_two(&theirs).ok_or(ClassifyError::OneOutput)?;
-    Ok(Standing { predicted: Label(predicted), runner_up: Label(runner_up) })
+    Ok(Classification { predicted: Label(predicted), runner_up: Label(runner_up) })
 }
 
 /// What is asked of every image.
@@ -187,15 +191,15 @@ pub struct Answer {
     /// What the judge says.
     pub verdict: Verdict,
     /// The best point as it would be stored, adversarial or not.
-    pub judged: Judged,
+    pub judged: Judgement,
     /// No point of the set has a larger margin. None when bounding was not needed.
     pub bound: Option<CertifiedBound>,
     /// The 8-bit picture of an adversarial point.
     pub picture: Option<EightBit>,
     /// What the search did.
-    pub found: Found,
+    pub found: SearchResult,
     /// What dividing the set did.
-    pub tree: Tree,
+    pub tree: TreeSummary,
     /// What proves the bounds, if that was to be kept: at most one claim in exact arithmetic and one in f32.
     pub claims: Vec<Claim>,
     /// Why work ended.
@@ -206,7 +210,7 @@ pub struct Answer {
 
 /// How the set was divided: not at all, by default.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tree {
+pub struct TreeSummary {
     /// Parts bounded.
     pub nodes: usize,
     /// Divisions one after the other, at most.
@@ -219,8 +223,8 @@ pub struct Tree {
     pub trace: Vec<(Duration, f64)>,
 }
 
-impl Tree {
-    pub(crate) fn add(&mut self, branched: &Branched, time: Duration) {
+impl TreeSummary {
+    pub(crate) fn add(&mut self, branched: &BranchResult, time: Duration) {
         self.time += time;
         self.nodes += branched.nodes;
         self.depth = self.depth.max(branched.depth);
@@ -259,8 +263,8 @@ pub struct Subject<'m> {
     predicted: Label,
     attack: Attack,
     set: InputSet,
-    exact: OnceLock<Arc<LinearBounds<'m>>>,
-    in_f32: OnceLock<Arc<LinearBounds<'m>>>,
+    exact: OnceLock<Arc<LinearBounds>>,
+    in_f32: OnceLock<Arc<LinearBounds>>,
     observer: Option<&'m dyn Observer>,
 }
 
@@ -290,21 +294,22 @@ impl<'m> Subject<'m> {
         self.observer.inspect(|observer| observer.divided(state));
     }
 
-    fn tell_bounds(&self, bounds: &[Proven]) {
+    fn tell_bounds(&self, bounds: &[ProvenBound]) {
         self.observer
             .inspect(|observer| bounds.iter().for_each(|one| observer.bounded(&one.bound)));
     }
 
-    fn bounds(&self, arithmetic: Arithmetic<'m>, budget: &Budget) -> &Arc<LinearBounds<'m>> {
+    fn bounds(&self, arithmetic: Arithmetic, budget: &Budget) -> &Arc<LinearBounds> {
         let place = match arithmetic {
             Arithmetic::Exact => &self.exact,
-            Arithmetic::F32(_) => &self.in_f32,
+            Arithmetic::F32 => &self.in_f32,
         };
         let network = &self.model.network;
         let new =
             if self.attack.branch.is_some() { LinearBounds::divisible } else { LinearBounds::new };
-        place
-            .get_or_init(|| Arc::new(new(network, &self.set, Above::Envelopes, arithmetic, budget)))
+        place.get_or_init(|| {
+            Arc::new(new(network, &self.set, UpperRelaxation::Envelopes, arithmetic, budget))
+        })
     }
 
     /// Searches for the input closest to fooling the model into `target`, bounds how close any input can come, and judges.
@@ -313,7 +318,7 @@ impl<'m> Subject<'m> {
     /// When the judge cannot run the model.
     pub fn attack(&self, target: Label, budget: &Budget) -> Result<Answer, VerifyError> {
         let Self { sample, attack, .. } = self;
-        let (query, judge, case) = (self.query(target), self.the_judge(), self.case(target));
+        let (problem, judge, case) = (self.problem(target), self.the_judge(), self.case(target));
         let seed = item_seed(attack.search.seed, sample.index, target);
         let options = SearchOptions { seed, ..attack.search };
         let fools = |candidate: &Candidate| {
@@ -321,12 +326,12 @@ impl<'m> Subject<'m> {
                 && judge.judge(&case, &candidate.point).is_ok_and(|j| j.witness().is_some())
         };
         let at_root = match attack.goal {
-            Goal::Optimum => self.optimum(&query, &options, budget),
-            Goal::Verdict => self.decide(&query, &options, budget, &fools),
+            Goal::Optimum => self.optimum(&problem, &options, budget),
+            Goal::Verdict => self.decide(&problem, &options, budget, &fools),
         };
         let (root, tree) = match attack.branch {
-            Some(branch) => self.divide(&query, at_root, branch, budget, &fools),
-            None => (at_root, Tree::default()),
+            Some(branch) => self.divide(&problem, at_root, branch, budget, &fools),
+            None => (at_root, TreeSummary::default()),
         };
         let judged = judge.judge(&case, &root.found.best.point)?;
         let picture = match judged.witness() {
@@ -345,14 +350,14 @@ impl<'m> Subject<'m> {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_milp(&self, target: Label, path: &Path, budget: &Budget) -> Result<(), LpError> {
-        let query = self.query(target);
+        let problem = self.problem(target);
         let neurons = self.bounds(Arithmetic::Exact, budget).neurons();
-        Relaxation::for_milp(&query, neurons).write_milp(path, 0.0)
+        Relaxation::for_milp(&problem, neurons).write_milp(path, 0.0)
     }
 
     /// Whether a bound that holds in f32 proves that no point of the set fools the model into `target`.
     pub fn excludes(&self, target: Label, budget: &Budget) -> bool {
-        let bound = self.certify_sign(&self.query(target), budget).bound;
+        let bound = self.certify_sign(&self.problem(target), budget).bound;
         bound.holds_in_f32() && bound.value() < 0.0
     }
 
@@ -365,19 +370,19 @@ impl<'m> Subject<'m> {
         target: Label,
         start: Option<&[f64]>,
         budget: &Budget,
-    ) -> Result<Judged, JudgeError> {
-        let query = self.query(target);
-        let mut trace = Trace::new(query.network);
+    ) -> Result<Judgement, JudgeError> {
+        let problem = self.problem(target);
+        let mut trace = Trace::new(&problem.network);
         let start = start.map_or_else(|| self.set.centre().to_vec(), |x| self.set.project(x));
-        let start = query.evaluate(start, &mut trace);
-        self.judge(target, &ascend_from(&query, start, &mut trace, budget).point)
+        let start = problem.evaluate(start, &mut trace);
+        self.judge(target, &ascend_from(&problem, start, &mut trace, budget).point)
     }
 
     /// How a point fares once it is stored.
     ///
     /// # Errors
     /// When the point makes no sense, or the judge cannot run the model.
-    pub fn judge(&self, target: Label, point: &[f64]) -> Result<Judged, JudgeError> {
+    pub fn judge(&self, target: Label, point: &[f64]) -> Result<Judgement, JudgeError> {
         self.the_judge().judge(&self.case(target), point)
     }
 
@@ -396,8 +401,8 @@ impl<'m> Subject<'m> {
         self.the_judge().eight_bit(&self.case(target), witness.point())
     }
 
-    fn query(&self, target: Label) -> Query<'m> {
-        Query::margin(&self.model.network, self.set.clone(), self.predicted, target)
+    fn problem(&self, target: Label) -> Problem {
+        Problem::margin(&self.model.network, self.set.clone(), self.predicted, target)
     }
 
     fn the_judge(&self) -> Judge<'m, Replay> {
@@ -410,20 +415,20 @@ impl<'m> Subject<'m> {
     }
 
     /// The smallest bound, then the largest margin; a bound below zero once more for f32.
-    fn optimum(&self, query: &Query, options: &SearchOptions, budget: &Budget) -> Root {
-        let ascended = self.ascends().then(|| ascend(query, budget));
+    fn optimum(&self, problem: &Problem, options: &SearchOptions, budget: &Budget) -> Root {
+        let ascended = self.ascends().then(|| ascend(problem, budget));
         let linear = self.bounds(Arithmetic::Exact, &budget.half());
         // A bound that meets the margin need not be lower.
         let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
-        let effort = Effort { enough: known + 0.5 * OPTIMAL_GAP, ..Effort::default() };
-        let proof = linear.prove(&query.objective, &effort, &budget.half());
-        let mut bounds = vec![Proven::of_whole(&proof, self.attack.proofs)];
+        let effort = BoundEffort { enough: known + 0.5 * OPTIMAL_GAP, ..BoundEffort::default() };
+        let proof = linear.prove(problem.weights(), &effort, &budget.half());
+        let mut bounds = vec![ProvenBound::of_whole(&proof, self.attack.proofs)];
         if proof.bound.value() < 0.0 {
-            bounds.push(self.certify_sign(query, &budget.half()));
+            bounds.push(self.certify_sign(problem, &budget.half()));
         }
         let optimal = proof.bound.value() - OPTIMAL_GAP;
         self.tell_bounds(&bounds);
-        let found = search(query, &|| linear.neurons(), options, budget, |better| {
+        let found = search(problem, &|| linear.neurons(), options, budget, |better| {
             self.tell(better);
             if better.margin > optimal { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -439,24 +444,24 @@ impl<'m> Subject<'m> {
     /// Cheap attack, bound, search: whichever decides first.
     fn decide(
         &self,
-        query: &Query,
+        problem: &Problem,
         options: &SearchOptions,
         budget: &Budget,
         fools: &dyn Fn(&Candidate) -> bool,
     ) -> Root {
-        let ascended = self.ascends().then(|| ascend(query, budget));
+        let ascended = self.ascends().then(|| ascend(problem, budget));
         if let Some(found) = ascended.clone().filter(|found| fools(&found.best)) {
             self.tell(&found.best);
             return Root::new(found, Vec::new(), Stop::First);
         }
-        let bound = self.certify_sign(query, &budget.half());
+        let bound = self.certify_sign(problem, &budget.half());
         self.tell_bounds(std::slice::from_ref(&bound));
         if bound.bound.value() < 0.0 {
-            let found = ascended.unwrap_or_else(|| ascend(query, budget));
+            let found = ascended.unwrap_or_else(|| ascend(problem, budget));
             return Root::new(found, vec![bound], Stop::Robust);
         }
-        let in_f32 = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
-        let found = search(query, &|| in_f32.neurons(), options, budget, |better| {
+        let in_f32 = self.bounds(Arithmetic::F32, budget);
+        let found = search(problem, &|| in_f32.neurons(), options, budget, |better| {
             self.tell(better);
             if fools(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -467,13 +472,13 @@ impl<'m> Subject<'m> {
     /// Divides the set where its bounds have not decided: first for the sign, in f32, then, if the optimum is wanted, for the gap.
     fn divide(
         &self,
-        query: &Query<'m>,
+        problem: &Problem,
         mut root: Root,
         branch: Branch,
         budget: &Budget,
         fools: &dyn Fn(&Candidate) -> bool,
-    ) -> (Root, Tree) {
-        let mut tree = Tree::default();
+    ) -> (Root, TreeSummary) {
+        let mut tree = TreeSummary::default();
         if !root.stop.may_divide() {
             return (root, tree);
         }
@@ -496,7 +501,7 @@ impl<'m> Subject<'m> {
             };
             let begun = budget.elapsed();
             let linear = self.bounds(arithmetic, &budget.half());
-            let branched = branch_and_bound(query, linear, whole, best, &options, budget, watch);
+            let branched = branch_and_bound(problem, linear, whole, best, &options, budget, watch);
             tree.add(&branched, budget.elapsed() - begun);
             root.stop = Stop::of_tree(branched.stop, proven);
             root.add(branched, budget);
@@ -504,8 +509,8 @@ impl<'m> Subject<'m> {
         let of_sign = root.whole.iter().find(|proven| proven.bound.holds_in_f32()).cloned();
         let is_robust = of_sign.as_ref().is_some_and(|proven| proven.bound.value() < 0.0);
         if !is_robust && !fools(&root.found.best) {
-            let whole = of_sign.unwrap_or_else(|| self.certify_sign(query, &budget.half()));
-            let in_f32 = Arithmetic::F32(&self.model.roundings);
+            let whole = of_sign.unwrap_or_else(|| self.certify_sign(problem, &budget.half()));
+            let in_f32 = Arithmetic::F32;
             go(&mut root, in_f32, whole, Until::Below(0.0), Stop::Robust);
         }
         let goes_on = ![Stop::Time, Stop::Interrupted].contains(&root.stop);
@@ -520,29 +525,29 @@ impl<'m> Subject<'m> {
     }
 
     /// A bound that holds in f32, no lower than it takes to be below zero.
-    fn certify_sign(&self, query: &Query, budget: &Budget) -> Proven {
-        let effort = Effort { enough: 0.0, ..Effort::default() };
-        let linear = self.bounds(Arithmetic::F32(&self.model.roundings), budget);
-        Proven::of_whole(&linear.prove(&query.objective, &effort, budget), self.attack.proofs)
+    fn certify_sign(&self, problem: &Problem, budget: &Budget) -> ProvenBound {
+        let effort = BoundEffort { enough: 0.0, ..BoundEffort::default() };
+        let linear = self.bounds(Arithmetic::F32, budget);
+        ProvenBound::of_whole(&linear.prove(problem.weights(), &effort, budget), self.attack.proofs)
     }
 }
 
 /// What is known of the whole set.
 struct Root {
-    found: Found,
+    found: SearchResult,
     /// By bounds of the whole set, at most one for each arithmetic.
-    whole: Vec<Proven>,
+    whole: Vec<ProvenBound>,
     /// By dividing it.
     divided: Vec<(CertifiedBound, Option<Claim>)>,
     stop: Stop,
 }
 
 impl Root {
-    fn new(found: Found, whole: Vec<Proven>, stop: Stop) -> Self {
+    fn new(found: SearchResult, whole: Vec<ProvenBound>, stop: Stop) -> Self {
         Self { found, whole, divided: Vec::new(), stop }
     }
 
-    fn add(&mut self, mut branched: Branched, budget: &Budget) {
+    fn add(&mut self, mut branched: BranchResult, budget: &Budget) {
         self.divided.push((branched.bound, branched.claim()));
         self.found.improve(&branched.best, budget.elapsed());
     }
@@ -554,7 +559,7 @@ impl Root {
 
     /// The lowest claim in exact arithmetic, and that in f32.
     fn claims(self) -> Vec<Claim> {
-        let of_whole = self.whole.iter().filter_map(Proven::claim);
+        let of_whole = self.whole.iter().filter_map(ProvenBound::claim);
         let all: Vec<Claim> =
             self.divided.into_iter().filter_map(|(_, claim)| claim).chain(of_whole).collect();
         let (in_f32, exact): (Vec<Claim>, Vec<Claim>) = all.into_iter().partition(|c| c.f32);

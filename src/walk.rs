@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use crate::budget::Budget;
 use crate::encode::{RegionError, RegionLp, RegionOptimum};
 use crate::network::{ActivationPattern, NeuronId, Trace};
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
 /// The paper's step out of a region, as a fraction of the step inside it.
@@ -59,38 +59,38 @@ pub fn walk(
     way_out: WayOut,
     budget: &Budget,
 ) -> Walk {
-    let query = region.query();
+    let problem = region.problem();
     let walker =
-        Walker { query, region, seen, budget, trace: Trace::new(query.network), best: start };
+        Walker { problem, region, seen, budget, trace: Trace::new(&problem.network), best: start };
     match way_out {
         WayOut::Flip => walker.flip(),
         WayOut::Epsilon => walker.epsilon(),
     }
 }
 
-struct Walker<'w, 'q, 'n> {
-    query: &'q Query<'n>,
-    region: &'w mut RegionLp<'q, 'n>,
+struct Walker<'w, 'q> {
+    problem: &'q Problem,
+    region: &'w mut RegionLp<'q>,
     seen: &'w mut HashSet<ActivationPattern>,
     budget: &'w Budget<'w>,
     trace: Trace,
     best: Candidate,
 }
 
-impl Walker<'_, '_, '_> {
+impl Walker<'_, '_> {
     fn end(self, stop: StopReason) -> Walk {
         Walk { end: self.best, stop }
     }
 
     /// The pattern at `point`.
     fn pattern_at(&mut self, point: &[f64]) -> ActivationPattern {
-        self.query.network.forward(point, &mut self.trace);
+        self.problem.network.forward(point, &mut self.trace);
         ActivationPattern::at(&self.trace)
     }
 
     /// Keeps `point` if the network says that it is better; tells whether it gained enough to go on.
     fn offer(&mut self, point: &[f64]) -> bool {
-        let found = self.query.evaluate(point.to_vec(), &mut self.trace);
+        let found = self.problem.evaluate(point.to_vec(), &mut self.trace);
         let gained = found.margin > self.best.margin + tolerance::GAIN;
         if found.margin > self.best.margin {
             self.best = found;
@@ -157,7 +157,7 @@ impl Walker<'_, '_, '_> {
         let mut pattern = self.pattern_at(&x0);
         loop {
             // A neuron at exactly 0 keeps the state it had.
-            self.query.network.forward(&x0, &mut self.trace);
+            self.problem.network.forward(&x0, &mut self.trace);
             pattern.update(&self.trace);
             if !self.seen.insert(pattern.clone()) {
                 return self.end(StopReason::Revisited);
@@ -173,7 +173,7 @@ impl Walker<'_, '_, '_> {
             let beyond: Vec<f64> =
                 x1.iter().zip(&x0).map(|(x1, x0)| x1 + EPSILON * (x1 - x0)).collect();
             // Clipping pixel by pixel would break the budget: the whole step is put back into the set.
-            x0 = self.query.set.project(&beyond);
+            x0 = self.problem.set.project(&beyond);
         }
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use assert_cmd::Command;
-use rw_adv::input::{DataSource, Dataset, Norm};
+use rw_adv::data::{DataSource, Dataset};
 use rw_adv::onnx::OnnxModel;
+use rw_adv::sets::Norm;
 use serde_json::Value;
 
 const FIXTURE: &str = "models/mnist_2x16.onnx";

@@ -14,19 +14,19 @@ use faer::{Mat, mat};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rw_adv::bounds::{Above, Arithmetic, Effort, LinearBounds, interval_arithmetic};
+use rw_adv::bounds::{Arithmetic, BoundEffort, LinearBounds, UpperRelaxation, interval_arithmetic};
+use rw_adv::branch::{
+    BranchOptions, BranchResult, BranchStop, ProvenBound, TreeEvent, Until, branch_and_bound,
+};
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Vertices, interior_point};
-use rw_adv::input::{Constraint, Domain, InputSet, Norm};
+use rw_adv::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
 use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
-use rw_adv::network::{ActivationPattern, Dense, Label, LayerRounding, Network, NeuronId, Trace};
-use rw_adv::proof::{Checked, Claim, Fault, Side, check};
-use rw_adv::query::{Candidate, Query};
-use rw_adv::search::{
-    BranchOptions, BranchStop, Branched, Found, Method, Proven, SearchOptions, TreeEvent, Until,
-    ascend_from, branch_and_bound, search,
-};
-use rw_adv::verdict::{Case, Judge, Judged, Replay, ReplayFailure};
+use rw_adv::network::{ActivationPattern, Dense, Label, Network, NeuronId, Trace};
+use rw_adv::problem::{Candidate, Objective, Problem};
+use rw_adv::proof::{CheckedClaim, Claim, ProofError, SplitSide, check};
+use rw_adv::search::{Method, SearchOptions, SearchResult, ascend_from, search};
+use rw_adv::sets::{Constraint, Domain, InputSet, Norm};
 use rw_adv::walk::{StopReason, WayOut, walk};
 
 /// How far two numbers may differ that are equal but for the solver's tolerances (1e-7).
@@ -39,8 +39,8 @@ const WIDE_CASES: u64 = 100;
 /// Tiny ones, and some wide ones, over a box cut by constraints.
 const CUT_CASES: u64 = 1000;
 
-/// A problem in plain numbers, and the same one in the types of the crate.
-struct Problem {
+/// A tiny in plain numbers, and the same one in the types of the crate.
+struct TinyProblem {
     seed: u64,
     /// `layers[l][i]`: the weights of a neuron and its bias.
     layers: Vec<Vec<(Vec<f64>, f64)>>,
@@ -51,7 +51,7 @@ struct Problem {
     /// Weights and the two sides.
     constraints: Vec<(Vec<f64>, f64, f64)>,
     objective: Vec<f64>,
-    network: Network,
+    network: Arc<Network>,
     set: InputSet,
 }
 
@@ -67,40 +67,40 @@ struct Best {
 }
 
 struct Solved {
-    problem: Problem,
+    tiny: TinyProblem,
     best: Best,
 }
 
-static TINY: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..TINY_CASES, Problem::tiny));
-static WIDE: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..WIDE_CASES, Problem::wide));
-static CUT: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..CUT_CASES, Problem::cut));
+static TINY: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..TINY_CASES, TinyProblem::tiny));
+static WIDE: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..WIDE_CASES, TinyProblem::wide));
+static CUT: LazyLock<Vec<Solved>> = LazyLock::new(|| solved(0..CUT_CASES, TinyProblem::cut));
 
-fn solved(seeds: std::ops::Range<u64>, make: fn(u64) -> Problem) -> Vec<Solved> {
+fn solved(seeds: std::ops::Range<u64>, make: fn(u64) -> TinyProblem) -> Vec<Solved> {
     let solve = |seed| {
-        let problem = make(seed);
-        let best = problem.best();
-        Solved { problem, best }
+        let tiny = make(seed);
+        let best = tiny.best();
+        Solved { tiny, best }
     };
     seeds.into_par_iter().map(solve).collect()
 }
 
-/// Every case; `act` gets one of its own query and CROWN's bounds.
-fn for_each(act: impl Fn(&Solved, &Query, &LinearBounds) + Sync) {
+/// Every case; `act` gets one of its own problem and CROWN's bounds.
+fn for_each(act: impl Fn(&Solved, &Problem, &LinearBounds) + Sync) {
     let (tiny, wide, cut): (&[Solved], &[Solved], &[Solved]) = (&TINY, &WIDE, &CUT);
     tiny.par_iter().chain(wide).chain(cut).for_each(|case| {
-        let query = case.problem.query();
+        let problem = case.tiny.problem();
         let bounds = LinearBounds::new(
-            query.network,
-            &query.set,
-            Above::Chords,
+            &problem.network,
+            &problem.set,
+            UpperRelaxation::Chords,
             Arithmetic::Exact,
             &Budget::unlimited(),
         );
-        act(case, &query, &bounds);
+        act(case, &problem, &bounds);
     });
 }
 
-impl Problem {
+impl TinyProblem {
     fn tiny(seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut widths = vec![rng.random_range(2..=4)];
@@ -120,16 +120,16 @@ impl Problem {
 
     /// A box, in place of whatever set was drawn, cut by half-spaces, strips and equations that a point of it keeps.
     fn cut(seed: u64) -> Self {
-        let mut problem = if seed % 25 == 24 { Self::wide(seed) } else { Self::tiny(seed) };
+        let mut tiny = if seed % 25 == 24 { Self::wide(seed) } else { Self::tiny(seed) };
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xc017);
-        let inputs = problem.lower.len();
-        let inside: Vec<f64> = problem
+        let inputs = tiny.lower.len();
+        let inside: Vec<f64> = tiny
             .lower
             .iter()
-            .zip(&problem.upper)
+            .zip(&tiny.upper)
             .map(|(lower, upper)| lower + (upper - lower) * rng.random_range(0.0..=1.0))
             .collect();
-        problem.ball = None;
+        tiny.ball = None;
         for _ in 0..rng.random_range(1..=3) {
             let mut weights: Vec<f64> = (0..inputs)
                 .map(|_| match seed % 3 {
@@ -145,20 +145,20 @@ impl Problem {
                 2 => (-rng.random_range(0.0..0.5), rng.random_range(0.0..0.5)),
                 _ => (0.0, 0.0),
             };
-            problem.constraints.push((weights, at + lower, at + upper));
+            tiny.constraints.push((weights, at + lower, at + upper));
         }
         let constraint = |(weights, lower, upper): &(Vec<f64>, f64, f64)| {
             let terms: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
             Constraint::new(&terms, *lower, *upper)
         };
         let domain = Domain {
-            lower: problem.lower.clone(),
-            upper: problem.upper.clone(),
-            constraints: problem.constraints.iter().map(constraint).collect(),
+            lower: tiny.lower.clone(),
+            upper: tiny.upper.clone(),
+            constraints: tiny.constraints.iter().map(constraint).collect(),
         };
         let centre = interior_point(&domain, &Budget::unlimited()).expect("a point is inside");
-        problem.set = InputSet::of_domain(&domain, centre);
-        problem
+        tiny.set = InputSet::of_domain(&domain, centre);
+        tiny
     }
 
     /// The largest violation of a constraint as it was drawn.
@@ -245,13 +245,14 @@ impl Problem {
             weights: Mat::from_fn(neurons.len(), neurons[0].0.len(), |i, j| neurons[i].0[j]),
             bias: neurons.iter().map(|(_, bias)| *bias).collect(),
         };
-        let network = Network::new(layers.iter().map(dense).collect()).expect("widths chain");
+        let network =
+            Arc::new(Network::new(layers.iter().map(dense).collect()).expect("widths chain"));
         let constraints = Vec::new();
         Self { seed, layers, lower, upper, ball, constraints, objective, network, set }
     }
 
-    fn query(&self) -> Query<'_> {
-        Query { network: &self.network, set: self.set.clone(), objective: self.objective.clone() }
+    fn problem(&self) -> Problem {
+        Problem::new(&self.network, self.set.clone(), Objective::new(self.objective.clone()))
     }
 
     fn hidden(&self) -> &[Vec<(Vec<f64>, f64)>] {
@@ -394,46 +395,42 @@ fn combined(
     ((0..inputs).map(slope).collect(), bias + constant)
 }
 
-fn start_at(query: &Query, point: &[f64]) -> Candidate {
-    query.evaluate(point.to_vec(), &mut Trace::new(query.network))
+fn start_at(problem: &Problem, point: &[f64]) -> Candidate {
+    problem.evaluate(point.to_vec(), &mut Trace::new(&problem.network))
 }
 
-fn searched(query: &Query, options: &SearchOptions) -> Found {
+fn searched(problem: &Problem, options: &SearchOptions) -> SearchResult {
     let bounds = LinearBounds::new(
-        query.network,
-        &query.set,
-        Above::Envelopes,
+        &problem.network,
+        &problem.set,
+        UpperRelaxation::Envelopes,
         Arithmetic::Exact,
         &Budget::unlimited(),
     );
-    search(
-        query,
-        &|| bounds.neurons(),
-        options,
-        &Budget::unlimited(),
-        |_| ControlFlow::Continue(()),
-    )
+    search(problem, &|| bounds.neurons(), options, &Budget::unlimited(), |_| {
+        ControlFlow::Continue(())
+    })
 }
 
 /// The oracle against itself: its LP's value is what the network gives at its point, and that point is in the set.
 #[test]
 fn the_oracle_agrees_with_the_textbook_forward_pass() {
-    for_each(|Solved { problem, best }, query, _| {
-        let seed = problem.seed;
-        assert!((problem.value(&best.point) - best.value).abs() < SAME, "seed {seed}");
-        assert!(problem.set.contains(&best.point, SAME), "seed {seed}");
-        let ours = start_at(query, &best.point).margin;
+    for_each(|Solved { tiny, best }, problem, _| {
+        let seed = tiny.seed;
+        assert!((tiny.value(&best.point) - best.value).abs() < SAME, "seed {seed}");
+        assert!(tiny.set.contains(&best.point, SAME), "seed {seed}");
+        let ours = start_at(problem, &best.point).margin;
         assert!((ours - best.value).abs() < SAME, "seed {seed}");
     });
 }
 
 #[test]
 fn no_sampled_point_is_better_than_the_optimum() {
-    for_each(|Solved { problem, best }, query, _| {
-        for x in problem.samples(30) {
-            let value = start_at(query, &x).margin;
-            assert!((value - problem.value(&x)).abs() < 1e-9, "seed {}", problem.seed);
-            assert!(value <= best.value + SAME, "seed {}: {value} {best:?}", problem.seed);
+    for_each(|Solved { tiny, best }, problem, _| {
+        for x in tiny.samples(30) {
+            let value = start_at(problem, &x).margin;
+            assert!((value - tiny.value(&x)).abs() < 1e-9, "seed {}", tiny.seed);
+            assert!(value <= best.value + SAME, "seed {}: {value} {best:?}", tiny.seed);
         }
     });
 }
@@ -441,13 +438,13 @@ fn no_sampled_point_is_better_than_the_optimum() {
 /// start ≤ walk ≤ exact ≤ relaxation ≤ CROWN.
 #[test]
 fn walks_end_between_their_start_and_the_optimum() {
-    for_each(|Solved { problem, best }, query, _| {
-        let seed = problem.seed;
-        let mut region = RegionLp::new(query);
-        let mut trace = Trace::new(query.network);
-        for x in problem.samples(3) {
-            let start = start_at(query, &x);
-            let climbed = ascend_from(query, start.clone(), &mut trace, &Budget::unlimited());
+    for_each(|Solved { tiny, best }, problem, _| {
+        let seed = tiny.seed;
+        let mut region = RegionLp::new(problem);
+        let mut trace = Trace::new(&problem.network);
+        for x in tiny.samples(3) {
+            let start = start_at(problem, &x);
+            let climbed = ascend_from(problem, start.clone(), &mut trace, &Budget::unlimited());
             assert!(climbed.margin >= start.margin, "seed {seed}");
             for from in [start, climbed] {
                 for way_out in [WayOut::Flip, WayOut::Epsilon] {
@@ -459,8 +456,8 @@ fn walks_end_between_their_start_and_the_optimum() {
                     assert_ne!(walked.stop, StopReason::Budget, "seed {seed} {way_out:?}");
                     assert!(end.margin >= from.margin, "seed {seed} {way_out:?}");
                     assert!(end.margin <= best.value + SAME, "seed {seed} {way_out:?}");
-                    assert!(problem.set.contains(&end.point, 1e-9), "seed {seed} {way_out:?}");
-                    let claimed = problem.value(&end.point);
+                    assert!(tiny.set.contains(&end.point, 1e-9), "seed {seed} {way_out:?}");
+                    let claimed = tiny.value(&end.point);
                     assert!((claimed - end.margin).abs() < 1e-9, "seed {seed} {way_out:?}");
                 }
             }
@@ -470,16 +467,16 @@ fn walks_end_between_their_start_and_the_optimum() {
 
 #[test]
 fn the_optimum_is_below_the_relaxation_and_that_below_crown() {
-    for_each(|Solved { problem, best }, query, bounds| {
-        let seed = problem.seed;
-        let relaxed = Relaxation::new(query, bounds.neurons()).solve(&Budget::unlimited());
+    for_each(|Solved { tiny, best }, problem, bounds| {
+        let seed = tiny.seed;
+        let relaxed = Relaxation::new(problem, bounds.neurons()).solve(&Budget::unlimited());
         let relaxed = relaxed.expect("solved").expect("the set is not empty");
-        let effort = Effort { steps: 0, ..Effort::default() };
-        let backward = bounds.certify(&query.objective, &effort, &Budget::unlimited()).value();
+        let effort = BoundEffort { steps: 0, ..BoundEffort::default() };
+        let backward = bounds.certify(problem.weights(), &effort, &Budget::unlimited()).value();
         let claimed = relaxed.claimed_bound;
         assert!(best.value <= claimed + SAME, "seed {seed}: {} {claimed}", best.value);
         assert!(claimed <= backward + SAME, "seed {seed}: {claimed} {backward}");
-        assert!(problem.set.contains(&relaxed.point, 1e-9), "seed {seed}");
+        assert!(tiny.set.contains(&relaxed.point, 1e-9), "seed {seed}");
         assert!(relaxed.z.iter().all(|z| (0.0..=1.0).contains(z)), "seed {seed}");
     });
 }
@@ -488,23 +485,21 @@ fn the_optimum_is_below_the_relaxation_and_that_below_crown() {
 #[test]
 fn the_optimum_is_below_every_certified_bound() {
     let tight = AtomicUsize::new(0);
-    for_each(|Solved { problem, best }, query, _| {
-        let plain: Vec<LayerRounding> =
-            query.network.layers().iter().map(LayerRounding::plain).collect();
-        for above in [Above::Chords, Above::Envelopes] {
+    for_each(|Solved { tiny, best }, problem, _| {
+        for above in [UpperRelaxation::Chords, UpperRelaxation::Envelopes] {
             let mut values = Vec::new();
-            for arithmetic in [Arithmetic::Exact, Arithmetic::F32(&plain)] {
+            for arithmetic in [Arithmetic::Exact, Arithmetic::F32] {
                 let bounds = LinearBounds::new(
-                    query.network,
-                    &query.set,
+                    &problem.network,
+                    &problem.set,
                     above,
                     arithmetic,
                     &Budget::unlimited(),
                 );
                 for steps in [0, 15] {
-                    let effort = Effort { steps, ..Effort::default() };
-                    let bound = bounds.certify(&query.objective, &effort, &Budget::unlimited());
-                    let seed = problem.seed;
+                    let effort = BoundEffort { steps, ..BoundEffort::default() };
+                    let bound = bounds.certify(problem.weights(), &effort, &Budget::unlimited());
+                    let seed = tiny.seed;
                     // The oracle's LP is right to about 1e-9; the certificate needs no tolerance of its own.
                     assert!(best.value <= bound.value() + 1e-8, "seed {seed} {above:?} {steps}");
                     values.push(bound.value());
@@ -523,22 +518,21 @@ fn the_optimum_is_below_every_certified_bound() {
 /// With interval arithmetic's neuron bounds the relaxation is looser, but still within the interval of the objective.
 #[test]
 fn the_relaxation_is_below_the_interval_of_the_objective() {
-    for_each(|Solved { problem, best }, query, _| {
-        let seed = problem.seed;
-        let bounds = interval_arithmetic(query.network, &query.set);
+    for_each(|Solved { tiny, best }, problem, _| {
+        let seed = tiny.seed;
+        let bounds = interval_arithmetic(&problem.network, &problem.set);
         let last = bounds.layer(bounds.hidden() - 1);
-        let output = &problem.layers[problem.layers.len() - 1];
-        let limit: f64 = dot(&problem.objective, &output.iter().map(|o| o.1).collect::<Vec<_>>())
+        let output = &tiny.layers[tiny.layers.len() - 1];
+        let limit: f64 = dot(&tiny.objective, &output.iter().map(|o| o.1).collect::<Vec<_>>())
             + last
                 .iter()
                 .enumerate()
                 .map(|(j, g)| {
-                    let w: f64 =
-                        problem.objective.iter().zip(output).map(|(o, y)| o * y.0[j]).sum();
+                    let w: f64 = tiny.objective.iter().zip(output).map(|(o, y)| o * y.0[j]).sum();
                     (w * g.lower.max(0.0)).max(w * g.upper.max(0.0))
                 })
                 .sum::<f64>();
-        let relaxed = Relaxation::new(query, &bounds).solve(&Budget::unlimited());
+        let relaxed = Relaxation::new(problem, &bounds).solve(&Budget::unlimited());
         let claimed = relaxed.expect("solved").expect("the set is not empty").claimed_bound;
         assert!(best.value <= limit + SAME, "seed {seed}: {} {limit}", best.value);
         assert!(best.value <= claimed + SAME, "seed {seed}: {} {claimed}", best.value);
@@ -549,30 +543,30 @@ fn the_relaxation_is_below_the_interval_of_the_objective() {
 /// The LP with rows and columns on demand finds what the whole LP of the same region finds, and the network agrees.
 #[test]
 fn a_region_lp_is_the_whole_lp_of_its_region() {
-    for_each(|Solved { problem, best }, query, _| {
-        let seed = problem.seed;
+    for_each(|Solved { tiny, best }, problem, _| {
+        let seed = tiny.seed;
         let mut whole = LpModel::new();
-        let mut region = RegionLp::new(query);
-        let sampled = problem.samples(6).into_iter().map(|x| (problem.states_at(&x), x));
+        let mut region = RegionLp::new(problem);
+        let sampled = tiny.samples(6).into_iter().map(|x| (tiny.states_at(&x), x));
         let optimal = (best.states.clone(), best.point.clone());
         for (states, x) in sampled.chain([optimal]) {
-            let pattern = problem.pattern(&states);
+            let pattern = tiny.pattern(&states);
             let small = region.solve(&pattern, &x, &[], &Budget::unlimited());
             let small = small.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            let whole = problem.region(&mut whole, states).expect("x is in the region");
+            let whole = tiny.region(&mut whole, states).expect("x is in the region");
             assert!((small.value - whole.value).abs() < SAME, "seed {seed}: {small:?} {whole:?}");
-            let network = problem.value(&small.point);
+            let network = tiny.value(&small.point);
             assert!((small.value - network).abs() < SAME, "seed {seed}: {small:?} {network}");
-            assert!(problem.set.contains(&small.point, 1e-9), "seed {seed}");
+            assert!(tiny.set.contains(&small.point, 1e-9), "seed {seed}");
         }
     });
 }
 
 #[test]
 fn a_relaxation_fixed_to_the_best_pattern_still_holds_the_optimum() {
-    for_each(|Solved { problem, best }, query, bounds| {
-        let seed = problem.seed;
-        let mut relaxation = Relaxation::new(query, bounds.neurons());
+    for_each(|Solved { tiny, best }, problem, bounds| {
+        let seed = tiny.seed;
+        let mut relaxation = Relaxation::new(problem, bounds.neurons());
         let neurons: Vec<NeuronId> = relaxation.neurons().collect();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let solve = |relaxation: &mut Relaxation| {
@@ -616,15 +610,16 @@ fn no_method_exceeds_the_optimum_and_ours_and_branch_and_bound_reach_it() {
             if (name, size) == ("apgd", "cut") {
                 continue; // has no projection onto constraints
             }
-            let missed = |Solved { problem, best }: &Solved| {
-                let Found { best: found, claimed_bound, .. } = searched(&problem.query(), &options);
-                let seed = problem.seed;
+            let missed = |Solved { tiny, best }: &Solved| {
+                let SearchResult { best: found, claimed_bound, .. } =
+                    searched(&tiny.problem(), &options);
+                let seed = tiny.seed;
                 let above = |bound: f64| bound >= best.value - SAME;
                 assert!(claimed_bound.is_none_or(above), "{name}, {size} seed {seed}");
                 assert!(found.margin <= best.value + SAME, "{name}, {size} seed {seed}");
-                assert!(problem.set.contains(&found.point, 1e-9), "{name}, {size} seed {seed}");
-                assert!(problem.violation(&found.point) <= 5e-7, "{name}, {size} seed {seed}");
-                let at_point = problem.value(&found.point);
+                assert!(tiny.set.contains(&found.point, 1e-9), "{name}, {size} seed {seed}");
+                assert!(tiny.violation(&found.point) <= 5e-7, "{name}, {size} seed {seed}");
+                let at_point = tiny.value(&found.point);
                 assert!((at_point - found.margin).abs() < 1e-9, "{name}, {size} seed {seed}");
                 (found.margin < best.value - SAME).then_some((seed, found.margin, best.value))
             };
@@ -641,44 +636,45 @@ fn no_method_exceeds_the_optimum_and_ours_and_branch_and_bound_reach_it() {
     }
 }
 
-/// Branch and bound on a problem, from its centre, with everything kept that proves it.
-fn tree(problem: &Problem, options: &BranchOptions) -> (Branched, f64) {
-    let (query, unlimited) = (problem.query(), Budget::unlimited());
-    let (network, set) = (query.network, &query.set);
+/// Branch and bound on a tiny problem, from its centre, with everything kept that proves it.
+fn tree(tiny: &TinyProblem, options: &BranchOptions) -> (BranchResult, f64) {
+    let (problem, unlimited) = (tiny.problem(), Budget::unlimited());
+    let (network, set) = (&problem.network, &problem.set);
     let exact = Arithmetic::Exact;
-    let linear = LinearBounds::divisible(network, set, Above::Envelopes, exact, &unlimited);
+    let linear =
+        LinearBounds::divisible(network, set, UpperRelaxation::Envelopes, exact, &unlimited);
     let linear = Arc::new(linear);
-    let proof = linear.prove(&query.objective, &Effort::default(), &unlimited);
-    let root = Proven::of_whole(&proof, true);
-    let start = start_at(&query, set.centre());
+    let proof = linear.prove(problem.weights(), &BoundEffort::default(), &unlimited);
+    let root = ProvenBound::of_whole(&proof, true);
+    let start = start_at(&problem, set.centre());
     let go_on = |_: TreeEvent| ControlFlow::Continue(());
-    let tree = branch_and_bound(&query, &linear, root, start, options, &unlimited, go_on);
+    let tree = branch_and_bound(&problem, &linear, root, start, options, &unlimited, go_on);
     (tree, proof.bound.value())
 }
 
 /// What is true of every tree, finished or not. Whether it is.
-fn is_sound(name: &str, Solved { problem, best }: &Solved, options: &BranchOptions) -> bool {
+fn is_sound(name: &str, Solved { tiny, best }: &Solved, options: &BranchOptions) -> bool {
     let Until::Gap(gap) = options.until else { panic!("for optima") };
-    let (mut tree, root) = tree(problem, options);
-    let context = format!("{name} seed {}: {} of {}", problem.seed, tree.bound.value(), best.value);
+    let (mut tree, root) = tree(tiny, options);
+    let context = format!("{name} seed {}: {} of {}", tiny.seed, tree.bound.value(), best.value);
     assert!(tree.bound.value() >= best.value - SAME, "{context}");
     assert!(tree.bound.value() <= root, "{context}");
     assert!(tree.best.margin <= best.value + SAME, "{context}");
-    assert!(problem.set.contains(&tree.best.point, 1e-9), "{context}");
+    assert!(tiny.set.contains(&tree.best.point, 1e-9), "{context}");
     let falls = tree.trace.windows(2).all(|pair| pair[1].1 < pair[0].1);
     assert!(falls, "{context}: {:?}", tree.trace);
     let closed = tree.bound.value() - tree.best.margin <= gap + 1e-12;
     assert_eq!(tree.stop == BranchStop::Proven, closed, "{context}");
     let claim = tree.claim().expect("leaves were kept");
-    let checked = checked(problem, &claim).unwrap_or_else(|fault| panic!("{context}: {fault}"));
+    let checked = checked(tiny, &claim).unwrap_or_else(|fault| panic!("{context}: {fault}"));
     assert!((checked.bound - claim.bound).abs() <= 1e-9, "{context}: {checked:?}");
     assert_eq!(checked.leaves, claim.leaves.len(), "{context}");
     closed
 }
 
-fn checked(problem: &Problem, claim: &Claim) -> Result<Checked, Fault> {
-    let query = problem.query();
-    check(query.network, &query.set, &query.objective, Arithmetic::Exact, claim)
+fn checked(tiny: &TinyProblem, claim: &Claim) -> Result<CheckedClaim, ProofError> {
+    let problem = tiny.problem();
+    check(&problem.network, &problem.set, problem.weights(), Arithmetic::Exact, claim)
 }
 
 const OPTIMUM: BranchOptions =
@@ -733,16 +729,16 @@ fn forgeries(claim: &Claim) -> Vec<(&'static str, Claim)> {
         for at in 0..claim.leaves[k].sides.len() {
             forge("side dropped", &|claim| _ = claim.leaves[k].sides.remove(at));
             forge("split shifted", &|claim| match &mut claim.leaves[k].sides[at] {
-                Side::AtLeast(share) | Side::AtMost(share) => share.amount /= 2.0,
-                Side::On(place) | Side::Off(place) => place.neuron += 1,
+                SplitSide::AtLeast(share) | SplitSide::AtMost(share) => share.amount /= 2.0,
+                SplitSide::On(place) | SplitSide::Off(place) => place.neuron += 1,
             });
             forge("side turned", &|claim| {
                 let side = &mut claim.leaves[k].sides[at];
                 *side = match *side {
-                    Side::AtLeast(share) => Side::AtMost(share),
-                    Side::AtMost(share) => Side::AtLeast(share),
-                    Side::On(place) => Side::Off(place),
-                    Side::Off(place) => Side::On(place),
+                    SplitSide::AtLeast(share) => SplitSide::AtMost(share),
+                    SplitSide::AtMost(share) => SplitSide::AtLeast(share),
+                    SplitSide::On(place) => SplitSide::Off(place),
+                    SplitSide::Off(place) => SplitSide::On(place),
                 };
             });
         }
@@ -756,15 +752,12 @@ fn no_forged_proof_is_accepted() {
         let options = BranchOptions { nodes: 60, few, ..OPTIMUM };
         let divided = AtomicUsize::new(0);
         for cases in [&TINY, &WIDE] {
-            cases[..cases.len() / 4].par_iter().for_each(|Solved { problem, best }| {
-                let claim = tree(problem, &options).0.claim().expect("leaves were kept");
+            cases[..cases.len() / 4].par_iter().for_each(|Solved { tiny, best }| {
+                let claim = tree(tiny, &options).0.claim().expect("leaves were kept");
                 divided.fetch_add(usize::from(claim.leaves.len() > 1), Ordering::Relaxed);
                 for (what, forged) in forgeries(&claim) {
-                    if let Ok(checked) = checked(problem, &forged) {
-                        panic!(
-                            "seed {}: {what}: {checked:?}, optimum {}",
-                            problem.seed, best.value
-                        );
+                    if let Ok(checked) = checked(tiny, &forged) {
+                        panic!("seed {}: {what}: {checked:?}, optimum {}", tiny.seed, best.value);
                     }
                 }
             });
@@ -784,24 +777,24 @@ impl Replay for Agrees<'_> {
 }
 
 /// Searches and judges as a run does; label 0 is predicted, label 1 is the target.
-fn judged(network: &Network, original: &[f32], norm: Norm, delta: f64) -> (f64, Judged) {
+fn judged(network: &Arc<Network>, original: &[f32], norm: Norm, delta: f64) -> (f64, Judgement) {
     let centre: Vec<f64> = original.iter().copied().map(f64::from).collect();
     let set = match norm {
         Norm::L1 => InputSet::l1_ball(&centre, delta),
         Norm::Linf => InputSet::linf_ball(&centre, delta),
     };
-    let query = Query::margin(network, set, Label(0), Label(1));
-    let found = searched(&query, &SearchOptions::default()).best;
+    let problem = Problem::margin(network, set, Label(0), Label(1));
+    let found = searched(&problem, &SearchOptions::default()).best;
     let case = Case { original, norm, delta, predicted: Label(0), target: Label(1) };
     let judged = Judge::new(network, &Agrees(network)).judge(&case, &found.point);
     (found.margin, judged.expect("a sound case"))
 }
 
 /// `y_1 = relu(x_0 − x_1)` against `y_0 = 0.75`, at a point where the ReLU's input is exactly 0.
-fn ramp() -> Network {
+fn ramp() -> Arc<Network> {
     let hidden = Dense { weights: mat![[1.0, -1.0]], bias: vec![0.0] };
     let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.75, 0.0] };
-    Network::new(vec![hidden, output]).expect("shapes fit")
+    Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"))
 }
 
 #[test]
@@ -824,8 +817,8 @@ fn just_under_the_threshold_nothing_is_found_and_just_over_it_is() {
     for step in [-1e-3, -1e-9, 1e-9, 1e-3] {
         let side = 0.5 + 0.75 + step;
         let set = InputSet::new_box(&[0.5, 0.5], &[side, side]);
-        let query = Query::margin(&network, set, Label(0), Label(1));
-        let margin = searched(&query, &SearchOptions::default()).best.margin;
+        let problem = Problem::margin(&network, set, Label(0), Label(1));
+        let margin = searched(&problem, &SearchOptions::default()).best.margin;
         assert!((margin - step).abs() < 1e-12, "{step}: {margin}");
     }
 }
@@ -839,7 +832,7 @@ fn a_nearer_lower_hill_does_not_hide_the_higher_one() {
     let heights = mat![[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, -2.0, 1.0, 1.0, -2.0, 1.0]];
     // The far hill is higher than 0.2 from x = 0.8 on.
     let output = Dense { weights: heights, bias: vec![0.2, 0.0] };
-    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     for norm in [Norm::L1, Norm::Linf] {
         for (delta, best) in
             [(0.05, -0.2), (0.2, -0.1), (0.299, -1e-3), (0.301, 1e-3), (0.4, 0.1), (0.5, 0.1)]
@@ -857,7 +850,7 @@ fn a_threshold_behind_two_layers_is_found_from_both_sides() {
     let first = Dense { weights: mat![[1.0, 0.0], [0.0, 1.0]], bias: vec![0.0, 0.0] };
     let second = Dense { weights: mat![[-1.0, -1.0]], bias: vec![1.0] };
     let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.4, 0.0] };
-    let network = Network::new(vec![first, second, output]).expect("shapes fit");
+    let network = Arc::new(Network::new(vec![first, second, output]).expect("shapes fit"));
     // At (0.75, 0.5) the sum is 1.25; it must fall below 0.6. At first nothing happens: the second layer is off.
     for (norm, threshold) in [(Norm::L1, 0.65), (Norm::Linf, 0.325)] {
         for step in [-1e-3, -1e-5, 1e-5, 1e-3] {
@@ -876,7 +869,8 @@ fn a_network_of_zeros_has_a_flat_answer() {
         weights: Mat::zeros(outputs, inputs),
         bias: vec![0.0; outputs],
     };
-    let network = Network::new(vec![zeros(3, 2), zeros(2, 3), zeros(2, 2)]).expect("shapes fit");
+    let network =
+        Arc::new(Network::new(vec![zeros(3, 2), zeros(2, 3), zeros(2, 2)]).expect("shapes fit"));
     for norm in [Norm::L1, Norm::Linf] {
         let (margin, judged) = judged(&network, &[0.5, 0.0], norm, 0.5);
         assert_eq!(margin, 0.0);

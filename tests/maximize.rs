@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use assert_cmd::Command;
 use rw_adv::budget::Budget;
-use rw_adv::input::{Domain, Linear};
-use rw_adv::maximize::{Maximization, Maximum};
+use rw_adv::formula::Linear;
+use rw_adv::maximize::{MaximizeProblem, Maximum};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::search::{Method, SearchOptions};
+use rw_adv::sets::Domain;
 use serde_json::Value;
 
 const MNIST: &str = "models/mnist_2x16.onnx";
@@ -89,7 +90,8 @@ fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maxim
     let model = OnnxModel::load(Path::new(model)).expect("a sound model");
     let objective = Linear::of_outputs(objective, model.network.outputs()).expect("an expression");
     let budget = Budget::unlimited();
-    let problem = Maximization::new(&model, domain, &objective, &budget).expect("a point inside");
+    let problem =
+        MaximizeProblem::new(&model, domain, &objective, &budget).expect("a point inside");
     let options = SearchOptions { method, ..SearchOptions::default() };
     problem.solve(&options, None, &budget).expect("an answer")
 }

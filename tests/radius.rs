@@ -7,12 +7,13 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rw_adv::budget::Budget;
-use rw_adv::input::{Norm, Sample};
+use rw_adv::data::Sample;
+use rw_adv::judge::Replay;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::radius::{Radii, RadiusOptions, RadiusStop, radii};
 use rw_adv::search::SearchOptions;
-use rw_adv::verdict::Replay;
+use rw_adv::sets::Norm;
 use rw_adv::verify::classify;
 
 /// A layer as rows of weights, and biases.

@@ -6,13 +6,14 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use assert_cmd::Command;
-use rw_adv::bounds::{Above, Arithmetic, LinearBounds};
+use rw_adv::bounds::{Arithmetic, LinearBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
-use rw_adv::input::{DataSource, Dataset, InputSet};
+use rw_adv::data::{DataSource, Dataset};
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::query::Query;
+use rw_adv::problem::Problem;
 use rw_adv::search::{Method, SearchOptions, SearchStop, search};
+use rw_adv::sets::InputSet;
 use rw_adv::verify::classify;
 use serde_json::Value;
 
@@ -66,17 +67,17 @@ fn a_relaxation_in_which_no_fixing_is_feasible_does_not_hang_the_search() {
     let predicted = classify(&model, &sample).expect("a classifier").predicted;
     let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
     let set = InputSet::l1_ball(&centre, 2.0);
-    let query = Query::margin(&model.network, set, predicted, Label(7));
+    let problem = Problem::margin(&model.network, set, predicted, Label(7));
     let bounds = LinearBounds::new(
         &model.network,
-        &query.set,
-        Above::Chords,
+        &problem.set,
+        UpperRelaxation::Chords,
         Arithmetic::Exact,
         &Budget::unlimited(),
     );
     let budget = Budget::start(Some(Duration::from_secs(60)), None);
     let options = SearchOptions { method: Method::Paper, ..SearchOptions::default() };
     let found =
-        search(&query, &|| bounds.neurons(), &options, &budget, |_| ControlFlow::Continue(()));
+        search(&problem, &|| bounds.neurons(), &options, &budget, |_| ControlFlow::Continue(()));
     assert_eq!(found.stop, SearchStop::Patience);
 }

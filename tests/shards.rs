@@ -12,11 +12,11 @@ const FIXTURE: &str = "models/mnist_2x16.onnx";
 /// Five images with two targets each.
 const TARGETS: &str = "image,target\n0,3\n0,2\n1,8\n1,3\n2,7\n2,8\n3,6\n3,2\n4,9\n4,8\n";
 
-struct Place {
+struct NeuronRef {
     directory: tempfile::TempDir,
 }
 
-impl Place {
+impl NeuronRef {
     fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         fs::write(directory.path().join("targets.csv"), TARGETS).expect("written");
@@ -115,7 +115,7 @@ fn summary(out: &Path) -> Value {
     summary
 }
 
-fn assert_same(place: &Place, out: &str, whole: &str) {
+fn assert_same(place: &NeuronRef, out: &str, whole: &str) {
     let [out, whole] = [out, whole].map(|name| place.path(name));
     let name = "results.jsonl";
     assert_eq!(records(&out.join(name)), records(&whole.join(name)));
@@ -137,7 +137,7 @@ fn report(out: &Path) -> Value {
 
 #[test]
 fn shards_together_are_what_one_machine_finds() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("whole", &[]));
     succeeds(place.attack("out", &["--shard", "2/3"]));
     assert_eq!(place.status("out", &["--shards", "3"]), "1,3\n");
@@ -181,7 +181,7 @@ fn shards_together_are_what_one_machine_finds() {
 
 #[test]
 fn a_shard_that_runs_twice_at_a_time_is_counted_once() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("whole", &[]));
     let children: Vec<_> = ["1/2", "1/2", "2/2", "2/2"]
         .map(|shard| {
@@ -199,7 +199,7 @@ fn a_shard_that_runs_twice_at_a_time_is_counted_once() {
 
 #[test]
 fn a_plain_run_takes_over_what_shards_have_done() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("whole", &[]));
     succeeds(place.attack("out", &["--shard", "1/2"]));
     let printed = succeeds(place.attack("out", &["--resume"]));
@@ -210,7 +210,7 @@ fn a_plain_run_takes_over_what_shards_have_done() {
 
 #[test]
 fn torn_attempts_are_done_again() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("whole", &[]));
     succeeds(place.attack("out", &["--shard", "1/1"]));
     let file = &place.attempts("out")[0];
@@ -226,7 +226,7 @@ fn torn_attempts_are_done_again() {
 
 #[test]
 fn contradictory_attempts_are_refused_with_4_and_nothing_is_written() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("out", &["--shard", "1/1"]));
     let file = place.attempts("out").remove(0);
     let text = fs::read_to_string(&file).expect("written");
@@ -259,7 +259,7 @@ fn contradictory_attempts_are_refused_with_4_and_nothing_is_written() {
 /// Two attempts that came to different ends are no contradiction: the one that tells more is kept, with its own files.
 #[test]
 fn of_two_records_the_better_one_is_kept_with_its_files() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("out", &["--shard", "1/1"]));
     let file = place.attempts("out").remove(0);
     let text = fs::read_to_string(&file).expect("written");
@@ -285,7 +285,7 @@ fn of_two_records_the_better_one_is_kept_with_its_files() {
 
 #[test]
 fn shards_that_make_no_sense_are_named() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     let auto = ["--shard", "auto", "--shards", "4"];
     for shard in ["0/4", "5/4", "1", "x/4", "0/0"] {
         refused(place.attack("out", &["--shard", shard]), &["--shard", shard]);
@@ -312,7 +312,7 @@ fn shards_that_make_no_sense_are_named() {
 
 #[test]
 fn a_shard_of_another_run_is_refused() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("out", &["--shard", "1/2"]));
     refused(
         place.attack("out", &["--shard", "2/2", "--seed", "1"]),
@@ -325,7 +325,7 @@ fn a_shard_of_another_run_is_refused() {
 
 #[test]
 fn radii_are_shared_the_same_way() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     let radius = |out: &str, more: &[&str]| {
         let mut command =
             place.rw_adv(&["radius", "--model", FIXTURE, "--images", "5", "--precision", "0.1"]);
@@ -354,7 +354,7 @@ fn radii_are_shared_the_same_way() {
 #[cfg(unix)]
 #[test]
 fn an_unwritable_place_is_named() {
-    let place = Place::new();
+    let place = NeuronRef::new();
     succeeds(place.attack("out", &["--shard", "1/2"]));
     let attempts = place.path("out").join("attempts");
     fs::remove_dir_all(&attempts).expect("removed");

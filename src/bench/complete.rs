@@ -8,13 +8,14 @@ use anyhow::Result;
 use clap::Args;
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
+use rw_adv::data::{DataSource, Dataset, Sample, Selection};
 use rw_adv::encode::Relaxation;
-use rw_adv::input::{DataSource, Dataset, InputSet, Norm, Sample, Selection};
+use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::query::Query;
+use rw_adv::problem::Problem;
 use rw_adv::search::SearchOptions;
-use rw_adv::verdict::Verdict;
+use rw_adv::sets::{InputSet, Norm};
 use rw_adv::verify::{self, Answer, Attack, Branch, Goal, Subject};
 
 use super::{median, neuron_bounds, random_target, timed};
@@ -105,7 +106,7 @@ fn answers(
     samples: &[Sample],
     attack: &Attack,
     seconds: f64,
-    target: impl Fn(&Sample, verify::Standing) -> Label + Sync,
+    target: impl Fn(&Sample, verify::Classification) -> Label + Sync,
 ) -> Result<Vec<Outcome>> {
     let answer = |sample: &Sample| {
         let standing = verify::classify(model, sample)?;
@@ -241,11 +242,11 @@ fn beside_milp(
         let centre: Vec<f64> = samples[k].pixels.iter().copied().map(f64::from).collect();
         let set = InputSet::l1_ball(&centre, args.optima.0);
         let predicted = verify::classify(model, &samples[k])?.predicted;
-        let query = Query::margin(&model.network, set, predicted, *target);
+        let problem = Problem::margin(&model.network, set, predicted, *target);
         let limit = Budget::start(Some(Duration::from_secs_f64(args.milp_seconds)), None);
         let (solved, seconds) = timed(|| {
-            let bounds = neuron_bounds(&query);
-            let milp = Relaxation::for_milp(&query, &bounds);
+            let bounds = neuron_bounds(&problem);
+            let milp = Relaxation::for_milp(&problem, &bounds);
             milp.solve_milp(Some(&answer.found.best.point), &limit, |_| false)
         });
         let solved = solved?;

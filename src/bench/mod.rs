@@ -5,6 +5,7 @@ mod paper;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -12,14 +13,17 @@ use clap::{Args, Subcommand};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rw_adv::bounds::{Above, Arithmetic, Arithmetic::Exact, Effort, LinearBounds, NeuronBounds};
+use rw_adv::bounds::{
+    Arithmetic, Arithmetic::Exact, BoundEffort, LinearBounds, NeuronBounds, UpperRelaxation,
+};
 use rw_adv::budget::Budget;
+use rw_adv::data::{DataSource, Dataset, Selection};
 use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
-use rw_adv::input::{DataSource, Dataset, InputSet, Selection};
 use rw_adv::network::{ActivationPattern, Label, Network, Trace, torch};
 use rw_adv::onnx::OnnxModel;
-use rw_adv::query::Query;
+use rw_adv::problem::{Objective, Problem};
 use rw_adv::search::{Method, SearchOptions, ascend_from, search};
+use rw_adv::sets::InputSet;
 use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
@@ -87,7 +91,7 @@ pub struct Problems {
 }
 
 /// An image to attack: its pixels, who wins, who is second.
-struct Problem {
+struct BenchImage {
     image: usize,
     pixels: Vec<f64>,
     predicted: Label,
@@ -95,15 +99,15 @@ struct Problem {
 }
 
 impl Problems {
-    fn open(&self) -> Result<(OnnxModel, Vec<Problem>)> {
+    fn open(&self) -> Result<(OnnxModel, Vec<BenchImage>)> {
         let model = OnnxModel::load(&self.model)?;
         let source = DataSource { path: self.data.clone(), ..DataSource::default() };
         let data = Dataset::open(&source, &model.input_dims)?;
-        let problem = |image| -> Result<Problem> {
+        let problem = |image| -> Result<BenchImage> {
             let sample = data.sample(image)?;
             let standing = verify::classify(&model, &sample)?;
             let pixels = sample.pixels.iter().copied().map(f64::from).collect();
-            Ok(Problem {
+            Ok(BenchImage {
                 image,
                 pixels,
                 predicted: standing.predicted,
@@ -115,11 +119,11 @@ impl Problems {
         Ok((model, problems))
     }
 
-    fn query<'n>(&self, network: &'n Network, problem: &Problem, target: Label) -> Query<'n> {
-        Query::margin(
+    fn problem(&self, network: &Arc<Network>, image: &BenchImage, target: Label) -> Problem {
+        Problem::margin(
             network,
-            InputSet::l1_ball(&problem.pixels, self.delta),
-            problem.predicted,
+            InputSet::l1_ball(&image.pixels, self.delta),
+            image.predicted,
             target,
         )
     }
@@ -140,10 +144,10 @@ pub fn run(bench: Bench) -> Result<()> {
     }
 }
 
-fn neuron_bounds(query: &Query) -> NeuronBounds {
-    let (network, set) = (query.network, &query.set);
+fn neuron_bounds(problem: &Problem) -> NeuronBounds {
+    let (network, set) = (&problem.network, &problem.set);
     let unlimited = Budget::unlimited();
-    LinearBounds::new(network, set, Above::Envelopes, Exact, &unlimited).neurons().clone()
+    LinearBounds::new(network, set, UpperRelaxation::Envelopes, Exact, &unlimited).neurons().clone()
 }
 
 /// Runs `work` and tells how long it took, in seconds.
@@ -168,23 +172,23 @@ fn region(out: &mut impl Write, problems: &Problems) -> Result<()> {
     )?;
     let (mut lazy_total, mut dense_total, mut worst) = (0.0, 0.0, 0.0_f64);
     let mut ratios = Vec::new();
-    for problem in &list {
-        let query = problems.query(&model.network, problem, problem.runner_up);
+    for image in &list {
+        let problem = problems.problem(&model.network, image, image.runner_up);
         let mut trace = Trace::new(&model.network);
-        model.network.forward(&problem.pixels, &mut trace);
+        model.network.forward(&image.pixels, &mut trace);
         let pattern = ActivationPattern::at(&trace);
         let (lazy, lazy_seconds) = timed(|| {
-            RegionLp::new(&query)
-                .solve(&pattern, &problem.pixels, &[], &Budget::unlimited())
+            RegionLp::new(&problem)
+                .solve(&pattern, &image.pixels, &[], &Budget::unlimited())
                 .map(|o| o.value)
         });
-        let (dense, dense_seconds) = timed(|| dense_region_value(&query, &pattern));
+        let (dense, dense_seconds) = timed(|| dense_region_value(&problem, &pattern));
         let (lazy, dense) = (lazy?, dense?);
         let ratio = dense_seconds / lazy_seconds;
         writeln!(
             out,
             "{:>6} {lazy:>12.6} {dense:>12.6} {:>9.2} {:>9.1} {ratio:>7.0}",
-            problem.image,
+            image.image,
             1e3 * lazy_seconds,
             1e3 * dense_seconds
         )?;
@@ -212,11 +216,11 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         "{:>6} {:>8} {:>6} {:>10} {:>10} {:>9} {:>10} {:>9}",
         "image", "regions", "LPs", "ms/region", "rw", "seconds", "paper", "seconds"
     )?;
-    for problem in &list {
-        let query = problems.query(&model.network, problem, problem.runner_up);
+    for image in &list {
+        let problem = problems.problem(&model.network, image, image.runner_up);
         let mut trace = Trace::new(&model.network);
-        let start = query.evaluate(problem.pixels.clone(), &mut trace);
-        let mut lp = RegionLp::new(&query);
+        let start = problem.evaluate(image.pixels.clone(), &mut trace);
+        let mut lp = RegionLp::new(&problem);
         let (_, walked) = timed(|| {
             walk(&mut lp, start, &mut Default::default(), WayOut::Flip, &Budget::unlimited())
         });
@@ -225,19 +229,19 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         (regions, lps) = (regions + work.regions, lps + work.lps);
         let go_on = |_: &_| std::ops::ControlFlow::Continue(());
         let (rw, rw_seconds) = timed(|| {
-            let bounds = neuron_bounds(&query);
+            let bounds = neuron_bounds(&problem);
             let options = SearchOptions { patience: 11, ..SearchOptions::default() };
-            search(&query, &|| &bounds, &options, &Budget::unlimited(), go_on)
+            search(&problem, &|| &bounds, &options, &Budget::unlimited(), go_on)
         });
         let (paper, paper_seconds) = timed(|| {
             let limit = Budget::start(Some(Duration::from_secs_f64(rw_seconds)), None);
-            let bounds = neuron_bounds(&query);
+            let bounds = neuron_bounds(&problem);
             let options = SearchOptions {
                 method: Method::Paper,
                 patience: usize::MAX,
                 ..SearchOptions::default()
             };
-            search(&query, &|| &bounds, &options, &limit, go_on)
+            search(&problem, &|| &bounds, &options, &limit, go_on)
         });
         let difference = rw.best.margin - paper.best.margin;
         better += usize::from(difference > 1e-6);
@@ -247,7 +251,7 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         writeln!(
             out,
             "{:>6} {:>8} {:>6} {:>10.2} {:>10.4} {rw_seconds:>9.2} {:>10.4} {paper_seconds:>9.2}",
-            problem.image,
+            image.image,
             work.regions,
             work.lps,
             1e3 * walked / work.regions as f64,
@@ -298,28 +302,28 @@ fn quality(
         "{:>6} {:>6} {:>12} {:>12} {:>9}  proof",
         "image", "target", "search", "MILP", "seconds"
     )?;
-    for problem in &list {
-        let target = random_target(problem.image, problem.predicted, network.outputs());
-        let query = problems.query(network, problem, target);
-        let bounds = neuron_bounds(&query);
+    for image in &list {
+        let target = random_target(image.image, image.predicted, network.outputs());
+        let problem = problems.problem(network, image, target);
+        let bounds = neuron_bounds(&problem);
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
         let options = SearchOptions {
-            seed: problem.image as u64,
+            seed: image.image as u64,
             patience: usize::MAX,
             ..SearchOptions::default()
         };
         let go_on = |_: &_| std::ops::ControlFlow::Continue(());
         let (found, search_seconds) =
-            timed(|| search(&query, &|| &bounds, &options, &budget, go_on));
+            timed(|| search(&problem, &|| &bounds, &options, &budget, go_on));
         let limit = Budget::start(Some(Duration::from_secs_f64(proof_seconds)), None);
         let (answer, proof) = timed(|| {
-            let milp = Relaxation::for_milp(&query, &bounds);
+            let milp = Relaxation::for_milp(&problem, &bounds);
             milp.solve_milp(Some(&found.best.point), &limit, |_| false)
         });
         (searching, proving) = (searching + search_seconds, proving + proof);
         let answer = answer?;
         let mut trace = Trace::new(network);
-        let best = answer.point.map(|point| query.evaluate(point, &mut trace).margin);
+        let best = answer.point.map(|point| problem.evaluate(point, &mut trace).margin);
         let best = best.unwrap_or(f64::NEG_INFINITY);
         // A proof that disagrees with a point that the network itself confirms is no proof.
         let claimed = answer.claimed_bound.unwrap_or(f64::INFINITY);
@@ -337,7 +341,7 @@ fn quality(
         writeln!(
             out,
             "{:>6} {target:>6} {:>12.6} {:>12.6} {proof:>9.1}  {verdict}",
-            problem.image, found.best.margin, best
+            image.image, found.best.margin, best
         )?;
         out.flush()?;
     }
@@ -365,28 +369,29 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
         )?;
         let mut gaps = [0.0; 4];
         let (mut robust, mut adversarial, mut seconds, mut noise) = (0, 0, 0.0, 0.0);
-        for problem in &list {
-            let query = problems.query(network, problem, problem.runner_up);
-            let ball = InputSet::whole_l1_ball(&problem.pixels, delta);
-            let bound = |set: &InputSet, above: Above, steps: usize, arithmetic| {
+        for image in &list {
+            let problem = problems.problem(network, image, image.runner_up);
+            let ball = InputSet::whole_l1_ball(&image.pixels, delta);
+            let bound = |set: &InputSet, above: UpperRelaxation, steps: usize, arithmetic| {
                 let linear =
                     LinearBounds::new(network, set, above, arithmetic, &Budget::unlimited());
-                let effort = Effort { steps, ..Effort::default() };
-                (linear.certify(&query.objective, &effort, &Budget::unlimited()), linear)
+                let effort = BoundEffort { steps, ..BoundEffort::default() };
+                (linear.certify(problem.weights(), &effort, &Budget::unlimited()), linear)
             };
-            let steps = Effort::default().steps;
-            let dual = bound(&ball, Above::Chords, 0, Exact).0;
-            let exact = bound(&query.set, Above::Chords, 0, Exact).0;
-            let alpha = bound(&query.set, Above::Chords, steps, Exact).0;
+            let steps = BoundEffort::default().steps;
+            let dual = bound(&ball, UpperRelaxation::Chords, 0, Exact).0;
+            let exact = bound(&problem.set, UpperRelaxation::Chords, 0, Exact).0;
+            let alpha = bound(&problem.set, UpperRelaxation::Chords, steps, Exact).0;
             let ((envelope, linear), spent) =
-                timed(|| bound(&query.set, Above::Envelopes, steps, Exact));
-            let f32 = Arithmetic::F32(&model.roundings);
-            let in_f32 = bound(&query.set, Above::Envelopes, steps, f32).0;
-            let options = SearchOptions { seed: problem.image as u64, ..SearchOptions::default() };
+                timed(|| bound(&problem.set, UpperRelaxation::Envelopes, steps, Exact));
+            let f32 = Arithmetic::F32;
+            let in_f32 = bound(&problem.set, UpperRelaxation::Envelopes, steps, f32).0;
+            let options = SearchOptions { seed: image.image as u64, ..SearchOptions::default() };
             let go_on = |_: &_| std::ops::ControlFlow::Continue(());
-            let found = search(&query, &|| linear.neurons(), &options, &Budget::unlimited(), go_on)
-                .best
-                .margin;
+            let found =
+                search(&problem, &|| linear.neurons(), &options, &Budget::unlimited(), go_on)
+                    .best
+                    .margin;
             let bounds = [dual, exact, alpha, envelope].map(|b| b.value());
             for (gap, bound) in gaps.iter_mut().zip(bounds) {
                 *gap += (bound - found) / list.len() as f64;
@@ -399,7 +404,7 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
             writeln!(
                 out,
                 "{:>6} {:>6} {dual:>10.4} {exact:>10.4} {alpha:>10.4} {envelope:>10.4} {found:>10.4} {spent:>8.3}",
-                problem.image, problem.runner_up
+                image.image, image.runner_up
             )?;
             out.flush()?;
         }
@@ -430,21 +435,21 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
         .map(|thread| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed + thread);
             let network =
-                torch::linear_stack(widths, seed + thread).context("the random network")?;
+                Arc::new(torch::linear_stack(widths, seed + thread).context("the random network")?);
             let n = network.inputs();
             let mut objective = vec![0.0; network.outputs()];
             objective[0] = 1.0;
             let set = InputSet::new_box(&vec![0.0; n], &vec![1.0; n]);
-            let query = Query { network: &network, set, objective };
+            let problem = Problem::new(&network, set, Objective::new(objective));
             let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
-            let mut lp = RegionLp::new(&query);
+            let mut lp = RegionLp::new(&problem);
             let mut seen = Default::default();
             let mut trace = Trace::new(&network);
             let (mut walks, mut best, mut first) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
             while !budget.is_spent() {
                 let point: Vec<f64> = (0..n).map(|_| rng.random_range(0.0..1.0)).collect();
                 let start =
-                    ascend_from(&query, query.evaluate(point, &mut trace), &mut trace, &budget);
+                    ascend_from(&problem, problem.evaluate(point, &mut trace), &mut trace, &budget);
                 first = f64::max(first, start.margin);
                 let end = walk(&mut lp, start, &mut seen, WayOut::Flip, &budget);
                 if budget.is_spent() {

@@ -2,10 +2,10 @@
 
 use super::Interval;
 use super::Stability;
-use super::linear::{Above, Choice, LinearBounds, Multipliers, default_slope};
+use super::linear::{Choice, LinearBounds, Multipliers, UpperRelaxation, default_slope};
 use crate::budget::Budget;
-use crate::input::Move;
 use crate::network::NeuronId;
+use crate::sets::Move;
 
 /// Step of the first improvement of slopes and shares; both live in [0, 1].
 const STEP: f64 = 0.2;
@@ -47,7 +47,7 @@ impl BoundMethod {
     }
 }
 
-/// A proven upper bound. Only [`LinearBounds::prove`] and [`LinearBounds::weigh`] make one, and what is put together of such.
+/// A proven upper bound. Only [`LinearBounds::prove`] and [`LinearBounds::dual_bound`] make one, and what is put together of such.
 #[derive(Clone, Copy, Debug)]
 pub struct CertifiedBound {
     value: f64,
@@ -94,14 +94,14 @@ pub struct Proof {
     /// The bound.
     pub bound: CertifiedBound,
     /// The moves that lead from the centre to where the linear function behind the bound is largest.
-    pub spending: Vec<Spending>,
-    /// The lines it was made of, for [`LinearBounds::draw`]: those of each hidden layer's unstable neurons.
-    pub lines: Vec<Vec<Line>>,
+    pub spending: Vec<SpentMove>,
+    /// The lines it was made of, for [`LinearBounds::bound_from_lines`]: those of each hidden layer's unstable neurons.
+    pub lines: Vec<Vec<ReluLine>>,
 }
 
 /// How one unstable neuron was bounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct ReluLine {
     /// Its place in the layer.
     pub index: usize,
     /// Slope of the line below, in [0, 1].
@@ -112,7 +112,7 @@ pub struct Line {
 
 /// One move of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Spending {
+pub struct SpentMove {
     /// The move's place among the moves of the bounds.
     pub index: usize,
     /// The move.
@@ -125,7 +125,7 @@ pub struct Spending {
 
 /// A bound by multipliers.
 #[derive(Clone, Debug)]
-pub struct Weighed {
+pub struct DualBound {
     /// The bound.
     pub bound: CertifiedBound,
     /// What each hidden neuron's output counts for in it, by layer.
@@ -134,14 +134,14 @@ pub struct Weighed {
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct BoundEffort {
     /// Improvements of slopes and shares. Default 40.
     pub steps: usize,
     /// Lower than this the bound need not be.
     pub enough: f64,
 }
 
-impl Default for Effort {
+impl Default for BoundEffort {
     fn default() -> Self {
         Self { steps: 40, enough: f64::NEG_INFINITY }
     }
@@ -159,19 +159,19 @@ struct Evaluated {
 
 /// What is improved for one neuron: slope and share, with what Adam remembers of their gradients.
 #[derive(Clone, Copy)]
-struct Knob {
+struct AdamParam {
     value: f64,
     mean: f64,
     square: f64,
 }
 
-impl Knob {
+impl AdamParam {
     fn at(value: f64) -> Self {
         Self { value, mean: 0.0, square: 0.0 }
     }
 
     /// One step of Adam downhill, kept in [0, 1].
-    fn turn(&mut self, gradient: f64, step: f64, time: i32) {
+    fn step(&mut self, gradient: f64, step: f64, time: i32) {
         let (m, s) = MEMORY;
         self.mean = m * self.mean + (1.0 - m) * gradient;
         self.square = s * self.square + (1.0 - s) * gradient * gradient;
@@ -183,14 +183,19 @@ impl Knob {
     }
 }
 
-impl LinearBounds<'_> {
+impl LinearBounds {
     /// Bounds `objective · y`, better and better until `effort` or the time is spent.
-    pub fn certify(&self, objective: &[f64], effort: &Effort, budget: &Budget) -> CertifiedBound {
+    pub fn certify(
+        &self,
+        objective: &[f64],
+        effort: &BoundEffort,
+        budget: &Budget,
+    ) -> CertifiedBound {
         self.prove(objective, effort, budget).bound
     }
 
     /// The same, and where the bound is attained.
-    pub fn prove(&self, objective: &[f64], effort: &Effort, budget: &Budget) -> Proof {
+    pub fn prove(&self, objective: &[f64], effort: &BoundEffort, budget: &Budget) -> Proof {
         self.prove_from(objective, &[], effort, budget)
     }
 
@@ -200,12 +205,12 @@ impl LinearBounds<'_> {
     pub fn prove_from(
         &self,
         objective: &[f64],
-        lines: &[Vec<Line>],
-        effort: &Effort,
+        lines: &[Vec<ReluLine>],
+        effort: &BoundEffort,
         budget: &Budget,
     ) -> Proof {
-        let mut knobs = self.knobs(lines);
-        let mut best = (self.evaluate(objective, &knobs), knobs.clone());
+        let mut params = self.params(lines);
+        let mut best = (self.evaluate(objective, &params), params.clone());
         let (mut time, mut tuned) = (0, false);
         let rounds = effort.steps.div_ceil(STEPS_A_ROUND);
         for round in 1..=rounds {
@@ -214,11 +219,11 @@ impl LinearBounds<'_> {
             }
             let near = self.narrowed(&best.0.slopes);
             let near = near.as_ref().unwrap_or(self);
-            let mut lowest = (f64::INFINITY, knobs.clone());
+            let mut lowest = (f64::INFINITY, params.clone());
             loop {
-                let here = near.evaluate(objective, &knobs);
+                let here = near.evaluate(objective, &params);
                 if here.value < lowest.0 {
-                    lowest = (here.value, knobs.clone());
+                    lowest = (here.value, params.clone());
                 }
                 let enough = here.value < effort.enough || budget.is_spent();
                 if enough || time >= effort.steps * round / rounds {
@@ -226,34 +231,34 @@ impl LinearBounds<'_> {
                 }
                 let step = STEP * LAST_STEP.powf(time as f64 / effort.steps as f64);
                 time += 1;
-                near.turn(&mut knobs, &here.coefficients, &here.vertex, step, time as i32);
+                near.step_params(&mut params, &here.coefficients, &here.vertex, step, time as i32);
             }
             let all = self.evaluate(objective, &lowest.1);
             if all.value < best.0.value {
                 (best, tuned) = ((all, lowest.1), true);
             }
         }
-        let (Evaluated { value, vertex, slopes, .. }, knobs) = best;
+        let (Evaluated { value, vertex, slopes, .. }, params) = best;
         let method = match (self.above(), tuned) {
-            (Above::Envelopes, _) => BoundMethod::Envelope,
-            (Above::Chords, true) => BoundMethod::Alpha,
-            (Above::Chords, false) => BoundMethod::Crown,
+            (UpperRelaxation::Envelopes, _) => BoundMethod::Envelope,
+            (UpperRelaxation::Chords, true) => BoundMethod::Alpha,
+            (UpperRelaxation::Chords, false) => BoundMethod::Crown,
         };
         let of_move = |(index, amount): (usize, f64)| {
             let at = self.lifted.moves()[index];
-            Spending { index, at, amount, worth: slopes[index] * amount }
+            SpentMove { index, at, amount, worth: slopes[index] * amount }
         };
         let bound = CertifiedBound { value, for_f32: self.for_f32(), method };
         let spending = vertex.into_iter().map(of_move).collect();
-        Proof { bound, spending, lines: self.lines(&knobs) }
+        Proof { bound, spending, lines: self.lines(&params) }
     }
 
-    fn evaluate(&self, objective: &[f64], knobs: &[Vec<[Knob; 2]>]) -> Evaluated {
+    fn evaluate(&self, objective: &[f64], params: &[Vec<[AdamParam; 2]>]) -> Evaluated {
         let choice = |NeuronId { layer, index }, _| {
-            let [below, share]: [Knob; 2] = knobs[layer][index];
+            let [below, share]: [AdamParam; 2] = params[layer][index];
             Choice::Lines { below: below.value, envelope: share.value }
         };
-        let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); knobs.len()];
+        let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); params.len()];
         let above = self.push_back(self.objective_row(objective), choice, |layer, of_layer| {
             coefficients[layer] = of_layer.col_as_slice(0).to_vec();
         });
@@ -264,23 +269,23 @@ impl LinearBounds<'_> {
         Evaluated { value, slopes: slopes.to_vec(), vertex, coefficients }
     }
 
-    fn lines(&self, knobs: &[Vec<[Knob; 2]>]) -> Vec<Vec<Line>> {
-        let mut lines = vec![Vec::new(); knobs.len()];
+    fn lines(&self, params: &[Vec<[AdamParam; 2]>]) -> Vec<Vec<ReluLine>> {
+        let mut lines = vec![Vec::new(); params.len()];
         for NeuronId { layer, index } in self.neurons().unstable() {
-            let [below, share] = knobs[layer][index];
-            lines[layer].push(Line { index, below: below.value, envelope: share.value });
+            let [below, share] = params[layer][index];
+            lines[layer].push(ReluLine { index, below: below.value, envelope: share.value });
         }
         lines
     }
 
     /// The bound that these lines give: once more what [`LinearBounds::prove`] found out. Neurons without a line have 0 below and the
     /// chord above.
-    pub fn draw(&self, objective: &[f64], lines: &[Vec<Line>]) -> CertifiedBound {
+    pub fn bound_from_lines(&self, objective: &[f64], lines: &[Vec<ReluLine>]) -> CertifiedBound {
         let mut choices: Vec<Vec<Choice>> = Vec::new();
         for layer in 0..self.neurons().hidden() {
             let chord = Choice::Lines { below: 0.0, envelope: 0.0 };
             let mut of_layer = vec![chord; self.neurons().layer(layer).len()];
-            for &Line { index, below, envelope } in lines.get(layer).into_iter().flatten() {
+            for &ReluLine { index, below, envelope } in lines.get(layer).into_iter().flatten() {
                 if let Some(choice) = of_layer.get_mut(index) {
                     // What is no share says nothing.
                     let share = |v: f64| if (0.0..=1.0).contains(&v) { v } else { 0.0 };
@@ -304,9 +309,9 @@ impl LinearBounds<'_> {
 
     /// Bounds `objective · y` by multipliers of all neurons and constraints: weak duality. Whatever they are, the
     /// bound holds; from the optimal duals of the relaxation it is the relaxation's optimum.
-    pub fn weigh(&self, objective: &[f64], multipliers: &Multipliers) -> Weighed {
+    pub fn dual_bound(&self, objective: &[f64], multipliers: &Multipliers) -> DualBound {
         let Multipliers { neurons, prices } = multipliers;
-        let choice = |NeuronId { layer, index }, _| Choice::Weights(neurons[layer][index]);
+        let choice = |NeuronId { layer, index }, _| Choice::Duals(neurons[layer][index]);
         let mut coefficients: Vec<Vec<f64>> = vec![Vec::new(); neurons.len()];
         let above = self.push_back(self.objective_row(objective), choice, |layer, of_layer| {
             coefficients[layer] = of_layer.col_as_slice(0).to_vec();
@@ -314,27 +319,30 @@ impl LinearBounds<'_> {
         let support = self.lifted.support_at(above.slopes.col_as_slice(0), prices);
         let value = self.rounded_up(above.constants[0] + support);
         let bound = CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Branch };
-        Weighed { bound, coefficients }
+        DualBound { bound, coefficients }
     }
 
-    fn knobs(&self, lines: &[Vec<Line>]) -> Vec<Vec<[Knob; 2]>> {
+    fn params(&self, lines: &[Vec<ReluLine>]) -> Vec<Vec<[AdamParam; 2]>> {
         let of_layer = |layer: usize| {
             let share = if layer == 0 { 1.0 } else { FIRST_SHARE };
-            let knobs = |interval: &Interval| [Knob::at(default_slope(*interval)), Knob::at(share)];
-            let mut knobs: Vec<[Knob; 2]> = self.neurons().layer(layer).iter().map(knobs).collect();
+            let params = |interval: &Interval| {
+                [AdamParam::at(default_slope(*interval)), AdamParam::at(share)]
+            };
+            let mut params: Vec<[AdamParam; 2]> =
+                self.neurons().layer(layer).iter().map(params).collect();
             for line in lines.get(layer).into_iter().flatten() {
-                knobs[line.index] = [Knob::at(line.below), Knob::at(line.envelope)];
+                params[line.index] = [AdamParam::at(line.below), AdamParam::at(line.envelope)];
             }
-            knobs
+            params
         };
         (0..self.neurons().hidden()).map(of_layer).collect()
     }
 
     /// Moves slopes and shares against their gradients: the relaxed network is run forward at the vertex, and a line
     /// counts as much as its coefficient times its value there.
-    fn turn(
+    fn step_params(
         &self,
-        knobs: &mut [Vec<[Knob; 2]>],
+        params: &mut [Vec<[AdamParam; 2]>],
         coefficients: &[Vec<f64>],
         vertex: &[(usize, f64)],
         step: f64,
@@ -342,8 +350,8 @@ impl LinearBounds<'_> {
     ) {
         let at_vertex = |slopes: &[f64]| vertex.iter().map(|&(k, p)| slopes[k] * p).sum::<f64>();
         let mut outputs: Vec<f64> = Vec::new();
-        for (layer, knobs) in knobs.iter_mut().enumerate() {
-            let mut values = vec![0.0; knobs.len()];
+        for (layer, params) in params.iter_mut().enumerate() {
+            let mut values = vec![0.0; params.len()];
             if layer == 0 {
                 for (j, value) in values.iter_mut().enumerate() {
                     *value = self.at_centre[j].upper + at_vertex(self.first.col_as_slice(j));
@@ -355,13 +363,13 @@ impl LinearBounds<'_> {
             for (j, g) in values.iter_mut().enumerate() {
                 let interval = self.neurons().layer(layer)[j];
                 let q = coefficients[layer][j];
-                let [below, share] = &mut knobs[j];
+                let [below, share] = &mut params[j];
                 match interval.stability() {
                     Stability::On => {}
                     Stability::Off => *g = 0.0,
                     Stability::Unstable if q <= 0.0 => {
                         let line = below.value * *g;
-                        below.turn(q * *g, step, time);
+                        below.step(q * *g, step, time);
                         *g = line;
                     }
                     Stability::Unstable => {
@@ -372,7 +380,7 @@ impl LinearBounds<'_> {
                             let moved = vertex.iter().map(|&(k, p)| envelopes.slope(column, k) * p);
                             let envelope = envelopes.at_centre(column) + moved.sum::<f64>();
                             *g = share.value * envelope + (1.0 - share.value) * chord;
-                            share.turn(q * (envelope - chord), step, time);
+                            share.step(q * (envelope - chord), step, time);
                         }
                     }
                 }

@@ -6,7 +6,7 @@
 //! On several constraints this may end above the smallest bound.
 
 use super::rounding::Allowance;
-use crate::input::{InputSet, Move};
+use crate::sets::{InputSet, Move};
 use crate::tolerance;
 
 /// Rounds through all multipliers; most functions need two or three.
@@ -17,13 +17,13 @@ const SETTLED: f64 = 1e-6;
 
 /// The constraints told in moves.
 pub struct Constrained {
-    rows: Vec<Row>,
+    rows: Vec<ConstraintRow>,
     caps: Vec<f64>,
     allowance: Allowance,
 }
 
 /// `lower ≤ Σ entry · p ≤ upper`.
-struct Row {
+struct ConstraintRow {
     entries: Vec<(usize, f64)>,
     /// The sides, with [`tolerance::CONSTRAINT`] and all rounding on top.
     lower: f64,
@@ -46,7 +46,7 @@ impl Constrained {
         for (m, cap) in moves.iter().zip(caps) {
             furthest[m.pixel] = furthest[m.pixel].max(centre[m.pixel].abs() + cap);
         }
-        let row = |constraint: &crate::input::Constraint| {
+        let row = |constraint: &crate::sets::Constraint| {
             let terms = constraint.terms();
             let moved = |&(pixel, weight): &(usize, f64)| {
                 moves_from_pixel[pixel].iter().map(move |&(k, sign)| (k, sign * weight))
@@ -61,7 +61,7 @@ impl Constrained {
             let lower = constraint.lower() - at_centre - more(constraint.lower());
             let upper = constraint.upper() - at_centre + more(constraint.upper());
             // The centre is feasible, so that neither side is beyond it. What overflowed is no limit.
-            Row {
+            ConstraintRow {
                 entries: terms.iter().flat_map(moved).collect(),
                 lower: if lower.is_nan() { f64::NEG_INFINITY } else { lower.min(0.0) },
                 upper: if upper.is_nan() { f64::INFINITY } else { upper.max(0.0) },
@@ -135,7 +135,12 @@ impl Constrained {
     }
 
     /// The multiplier of one row at which the bound is smallest, the others held: `left` is what they leave of the function.
-    fn best_multiplier(&self, row: &Row, left: &[f64], kinks: &mut Vec<(f64, f64)>) -> f64 {
+    fn best_multiplier(
+        &self,
+        row: &ConstraintRow,
+        left: &[f64],
+        kinks: &mut Vec<(f64, f64)>,
+    ) -> f64 {
         // From 0 upwards the slope begins with the upper side minus what the worthwhile moves add to the row. If that is negative, the bound falls up to
         // the kink at which the slope turns. Downwards is the same with everything in the row mirrored.
         for (side, sign) in [(row.upper, 1.0), (-row.lower, -1.0)] {
@@ -170,10 +175,10 @@ impl Constrained {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::lifted::Lifted;
-    use crate::input::{Constraint, Domain};
+    use crate::bounds::lifted::MoveSet;
+    use crate::sets::{Constraint, Domain};
 
-    fn rows(domain: &Domain, centre: Vec<f64>) -> Vec<Row> {
+    fn rows(domain: &Domain, centre: Vec<f64>) -> Vec<ConstraintRow> {
         let set = InputSet::of_domain(domain, centre);
         let moves = set.moves();
         let caps: Vec<f64> = moves.iter().map(|m| m.cap.next_up()).collect();
@@ -203,7 +208,7 @@ mod tests {
         let rows = rows(&domain, vec![0.0; 2]);
         assert_eq!((rows[0].lower, rows[0].upper), (f64::NEG_INFINITY, f64::INFINITY));
         let set = InputSet::of_domain(&domain, vec![0.0; 2]);
-        let bound = Lifted::new(&set).support(&[1.0; 4], |_, _| ());
+        let bound = MoveSet::new(&set).support(&[1.0; 4], |_, _| ());
         assert!(bound.is_nan() || bound == f64::INFINITY, "{bound}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::lifted::Lifted;
+use super::lifted::MoveSet;
 use super::linear::add_product;
 use super::rounding::Allowance;
 
@@ -53,7 +53,7 @@ impl Bend {
 }
 
 /// A line above a neuron: its column among `lines`, its constant, and at least `Σ |v| p` anywhere in the set.
-pub struct Line<'l> {
+pub struct EnvelopeLine<'l> {
     pub neuron: usize,
     pub lines: &'l Arc<Mat<f64>>,
     pub column: usize,
@@ -73,20 +73,20 @@ impl Envelopes {
     }
 
     /// Whether so many envelopes are few enough to be kept.
-    pub fn fit(lifted: &Lifted, many: usize) -> bool {
+    pub fn fit(lifted: &MoveSet, many: usize) -> bool {
         lifted.len().saturating_mul(many) <= MOST_NUMBERS
     }
 
     /// The envelopes of some of a layer's neurons.
     pub fn of_lines<'l>(
-        lifted: &Lifted,
+        lifted: &MoveSet,
         width: usize,
-        lines: impl IntoIterator<Item = Line<'l>>,
+        lines: impl IntoIterator<Item = EnvelopeLine<'l>>,
     ) -> Self {
         let allowance = Allowance::f64(lifted.len());
         let mut envelopes = Self::none(width);
         let mut bends = Vec::new();
-        for Line { neuron, lines, column, constant: c, reach } in lines {
+        for EnvelopeLine { neuron, lines, column, constant: c, reach } in lines {
             let price = c.abs() / lifted.budget();
             // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
             let off = allowance.of(c.abs() + reach);
@@ -101,7 +101,7 @@ impl Envelopes {
     }
 
     /// The same with all slopes written out.
-    pub fn written(mut self, lifted: &Lifted) -> Self {
+    pub fn written(mut self, lifted: &MoveSet) -> Self {
         if let Slopes::Bent(bends) = &self.slopes {
             let mut slopes = Mat::zeros(lifted.len(), bends.len());
             for (column, bend) in bends.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Interval arithmetic: each layer's intervals from the one before. Loose, and simple enough to be believed.
 
 use super::{Interval, NeuronBounds};
-use crate::input::InputSet;
 use crate::network::Network;
+use crate::sets::InputSet;
 
 /// Exact intervals for the first layer, interval arithmetic for the others.
 pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {

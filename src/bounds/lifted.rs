@@ -8,8 +8,8 @@ use faer::Mat;
 
 use super::constrained::Constrained;
 use super::rounding::Allowance;
-use crate::input::{InputSet, Move};
 use crate::network::Network;
+use crate::sets::{InputSet, Move};
 
 /// Moves that a first look keeps: so many and a few for each pixel that the budget can turn from black to white, which is mostly more than it
 /// can use.
@@ -23,7 +23,7 @@ const SAMPLE: usize = 96;
 const STEEPEST: usize = 96;
 
 /// The set in moves.
-pub struct Lifted {
+pub struct MoveSet {
     moves: Vec<Move>,
     /// Largest amounts, rounded up.
     caps: Vec<f64>,
@@ -37,14 +37,14 @@ pub struct Lifted {
 /// A part of a set, told in the moves of the bounds that were made for all of it: some moves are made to a certain amount
 /// already, caps and budget are for what is left. All numbers are rounded so that the part is covered.
 #[derive(Clone, Debug)]
-pub struct Portion {
+pub struct MovePart {
     /// The moves that are made already, and how much of them.
     pub(super) taken: Vec<(usize, f64)>,
     caps: Vec<f64>,
     budget: f64,
 }
 
-impl Portion {
+impl MovePart {
     /// The part in which at least `amount` more of move `k` is made. Its pixel then does not move the other way (`opposite`).
     fn at_least(&self, k: usize, amount: f64, opposite: Option<usize>) -> Self {
         let mut part = self.clone();
@@ -69,7 +69,7 @@ impl Portion {
     }
 }
 
-impl Lifted {
+impl MoveSet {
     pub fn new(set: &InputSet) -> Self {
         let moves = set.moves();
         let allowance = Allowance::f64(moves.len());
@@ -91,12 +91,12 @@ impl Lifted {
     }
 
     /// All of the set.
-    pub fn whole(&self) -> Portion {
-        Portion { taken: Vec::new(), caps: self.caps.clone(), budget: self.budget }
+    pub fn whole(&self) -> MovePart {
+        MovePart { taken: Vec::new(), caps: self.caps.clone(), budget: self.budget }
     }
 
     /// What a portion is divided into by making at least, or at most, `amount` more of move `k`.
-    pub fn divide(&self, portion: &Portion, k: usize, amount: f64) -> [Portion; 2] {
+    pub fn divide(&self, portion: &MovePart, k: usize, amount: f64) -> [MovePart; 2] {
         let pixel = self.moves[k].pixel;
         let neighbours = [k.checked_sub(1), Some(k + 1)].into_iter().flatten();
         let mut neighbours = neighbours.filter(|&other| other < self.moves.len());
@@ -105,7 +105,7 @@ impl Lifted {
     }
 
     /// The same moves over a portion, without constraints: what is left out only makes bounds larger.
-    pub fn within(&self, portion: &Portion) -> Self {
+    pub fn within(&self, portion: &MovePart) -> Self {
         let all = self.allowance.up(portion.caps.iter().sum());
         Self {
             moves: self.moves.clone(),

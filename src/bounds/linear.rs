@@ -16,12 +16,12 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::envelope::{self, Envelopes};
-use super::lifted::{Lifted, Portion};
+use super::lifted::{MovePart, MoveSet};
 use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
-use crate::input::InputSet;
 use crate::network::{self, LayerRounding, Network, NeuronId};
+use crate::sets::InputSet;
 
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
 const BLOCK: usize = 256;
@@ -37,7 +37,7 @@ const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
 
 /// What lies above unstable ReLUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Above {
+pub enum UpperRelaxation {
     /// Chords alone: CROWN.
     Chords,
     /// Chords and envelopes.
@@ -45,12 +45,12 @@ pub enum Above {
 }
 
 /// Whose results are bounded.
-#[derive(Clone, Copy, Debug)]
-pub enum Arithmetic<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
     /// The network as a mathematical function.
     Exact,
-    /// The file run in f32, in any order of summation; one rounding record per layer, the output's last.
-    F32(&'a [LayerRounding]),
+    /// The file run in f32, in any order of summation.
+    F32,
 }
 
 /// How one ReLU is bounded.
@@ -64,12 +64,12 @@ pub enum Choice {
         envelope: f64,
     },
     /// By multipliers: any numbers will do, those of an LP are the best.
-    Weights(Weights),
+    Duals(NeuronDuals),
 }
 
 /// The multipliers of a neuron.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Weights {
+pub struct NeuronDuals {
     /// Of its pre-activation, on top of the coefficient where it is on. That is also how a sign counts that is demanded of it.
     pub multiplier: f64,
     /// How much of its output is bounded by its envelope; at least 0.
@@ -89,15 +89,15 @@ pub struct Sign {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Multipliers {
     /// Of the neurons, one list per hidden layer.
-    pub neurons: Vec<Vec<Weights>>,
+    pub neurons: Vec<Vec<NeuronDuals>>,
     /// Of the set's constraints, if it has any: positive against upper sides, negative against lower ones.
     pub prices: Vec<f64>,
 }
 
 /// For every hidden neuron an interval and, if unstable, lines above and below it.
-pub struct LinearBounds<'n> {
-    pub(super) network: &'n Network,
-    pub(super) lifted: Arc<Lifted>,
+pub struct LinearBounds {
+    pub(super) network: Arc<Network>,
+    pub(super) lifted: Arc<MoveSet>,
     /// The first layer's slopes in moves, and its values at the centre.
     pub(super) first: Arc<Mat<f64>>,
     pub(super) at_centre: Vec<Interval>,
@@ -111,8 +111,8 @@ pub struct LinearBounds<'n> {
     /// How far each pre-activation, given its inputs, may be from what the weights say: nothing in exact arithmetic.
     noise: Vec<Vec<f64>>,
     allowance: Allowance,
-    above: Above,
-    arithmetic: Arithmetic<'n>,
+    above: UpperRelaxation,
+    arithmetic: Arithmetic,
     /// For every layer behind the first, if bounds of parts are to be made from these.
     kept: Option<Vec<Lines>>,
 }
@@ -130,20 +130,20 @@ struct Build<'b> {
 #[derive(Default)]
 struct Lines {
     neurons: Vec<usize>,
-    above: Vec<Kept>,
-    below: Vec<Kept>,
+    above: Vec<StoredFunctions>,
+    below: Vec<StoredFunctions>,
 }
 
 /// Linear functions that stay.
-struct Kept {
+struct StoredFunctions {
     slopes: Arc<Mat<f64>>,
     constants: Vec<f64>,
     /// The largest magnitude of a slope, by function.
     steepest: Vec<f64>,
 }
 
-impl From<Functions> for Kept {
-    fn from(Functions { slopes, constants }: Functions) -> Self {
+impl From<MoveFunctions> for StoredFunctions {
+    fn from(MoveFunctions { slopes, constants }: MoveFunctions) -> Self {
         let steepest = (0..slopes.ncols()).map(|j| steepest(slopes.col_as_slice(j))).collect();
         Self { slopes: Arc::new(slopes), constants, steepest }
     }
@@ -155,7 +155,7 @@ fn steepest(slopes: &[f64]) -> f64 {
 
 impl Lines {
     /// Each neuron with the functions above it and above its negative, as blocks and columns in them.
-    fn iter(&self) -> impl Iterator<Item = (usize, (&Kept, &Kept), usize)> {
+    fn iter(&self) -> impl Iterator<Item = (usize, (&StoredFunctions, &StoredFunctions), usize)> {
         let blocks = self.above.iter().zip(&self.below);
         let columns = blocks.flat_map(|(above, below)| {
             (0..above.constants.len()).map(move |column| ((above, below), column))
@@ -165,7 +165,7 @@ impl Lines {
 }
 
 /// Linear functions of a layer's outputs, one per column.
-pub(super) struct Rows {
+pub(super) struct LayerFunctions {
     /// The hidden layers up to that one.
     layers: usize,
     coefficients: Mat<f64>,
@@ -175,21 +175,18 @@ pub(super) struct Rows {
 }
 
 /// Linear functions of the moves that lie above the rows they came from, rounding included.
-pub(super) struct Functions {
+pub(super) struct MoveFunctions {
     pub slopes: Mat<f64>,
     pub constants: Vec<f64>,
 }
 
-impl<'n> LinearBounds<'n> {
+impl LinearBounds {
     /// Bounds all hidden neurons of `network` over `set`; more loosely what is not done when `budget` is spent.
-    ///
-    /// # Panics
-    /// When the rounding records are not those of the network.
     pub fn new(
-        network: &'n Network,
+        network: &Arc<Network>,
         set: &InputSet,
-        above: Above,
-        arithmetic: Arithmetic<'n>,
+        above: UpperRelaxation,
+        arithmetic: Arithmetic,
         budget: &Budget,
     ) -> Self {
         Self::build(network, set, above, arithmetic, Build { known: None, keep: false, budget })
@@ -200,10 +197,10 @@ impl<'n> LinearBounds<'n> {
     /// # Panics
     /// As [`LinearBounds::new`].
     pub fn divisible(
-        network: &'n Network,
+        network: &Arc<Network>,
         set: &InputSet,
-        above: Above,
-        arithmetic: Arithmetic<'n>,
+        above: UpperRelaxation,
+        arithmetic: Arithmetic,
         budget: &Budget,
     ) -> Self {
         Self::build(network, set, above, arithmetic, Build { known: None, keep: true, budget })
@@ -212,7 +209,7 @@ impl<'n> LinearBounds<'n> {
     /// Bounds over a part of the set, as tight as new ones, and not looser than these; ready for [`LinearBounds::within`].
     pub fn of_part(&self, part: &InputSet, budget: &Budget) -> Self {
         let build = Build { known: Some(&self.neurons), keep: true, budget };
-        Self::build(self.network, part, self.above, self.arithmetic, build)
+        Self::build(&self.network, part, self.above, self.arithmetic, build)
     }
 
     /// Whether they are ready for [`LinearBounds::within`].
@@ -221,18 +218,18 @@ impl<'n> LinearBounds<'n> {
     }
 
     fn build(
-        network: &'n Network,
+        network: &Arc<Network>,
         set: &InputSet,
-        above: Above,
-        arithmetic: Arithmetic<'n>,
+        above: UpperRelaxation,
+        arithmetic: Arithmetic,
         build: Build,
     ) -> Self {
         let Build { known, keep, budget } = build;
-        let lifted = Lifted::new(set);
+        let lifted = MoveSet::new(set);
         let terms = lifted.len() + network.widths().iter().sum::<usize>();
         let first = lifted.first_layer(network);
         let mut bounds = Self {
-            network,
+            network: Arc::clone(network),
             first_reach: (0..first.ncols()).map(|j| lifted.reach(first.col_as_slice(j))).collect(),
             first_steepest: (0..first.ncols()).map(|j| steepest(first.col_as_slice(j))).collect(),
             at_centre: Vec::new(),
@@ -262,21 +259,21 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// What lies above unstable ReLUs.
-    pub fn above(&self) -> Above {
+    pub fn above(&self) -> UpperRelaxation {
         self.above
     }
 
     /// Whether the bounds hold for the network computed in f32, too.
     pub fn for_f32(&self) -> bool {
-        matches!(self.arithmetic, Arithmetic::F32(_))
+        self.arithmetic == Arithmetic::F32
     }
 
     /// The rounding errors of a layer's own sums: `magnitudes` are those of its products, `largest` that of its inputs.
     fn noise_of(&self, layer: usize, magnitudes: &[f64], largest: f64) -> Vec<f64> {
-        let Arithmetic::F32(roundings) = self.arithmetic else {
+        if self.arithmetic == Arithmetic::Exact {
             return vec![0.0; magnitudes.len()];
-        };
-        let LayerRounding { gain, offset, operations, .. } = &roundings[layer];
+        }
+        let LayerRounding { gain, offset, operations, .. } = &self.network.roundings()[layer];
         let allowance = Allowance::f32(*operations);
         let noise = |j: usize| {
             let weights: f64 = self.network.row(layer, j).iter().map(|w| w.abs()).sum();
@@ -342,7 +339,8 @@ impl<'n> LinearBounds<'n> {
         // What is known to be stable needs nothing better.
         let open = |j: &usize| intervals[*j].stability() == Stability::Unstable;
         let open: Vec<usize> = (0..width).filter(open).collect();
-        let enveloped = self.above == Above::Envelopes && Envelopes::fit(&self.lifted, open.len());
+        let enveloped =
+            self.above == UpperRelaxation::Envelopes && Envelopes::fit(&self.lifted, open.len());
         let mut lines = Lines::default();
         for block in open.chunks(BLOCK) {
             // Without time the looser intervals stay.
@@ -357,10 +355,10 @@ impl<'n> LinearBounds<'n> {
             }
             if enveloped || self.kept.is_some() {
                 lines.neurons.extend(block);
-                lines.above.push(Kept::from(uppers.functions));
-                let nothing = Functions { slopes: Mat::new(), constants: Vec::new() };
+                lines.above.push(StoredFunctions::from(uppers.functions));
+                let nothing = MoveFunctions { slopes: Mat::new(), constants: Vec::new() };
                 let below = if self.kept.is_some() { lowers.functions } else { nothing };
-                lines.below.push(Kept::from(below));
+                lines.below.push(StoredFunctions::from(below));
             }
         }
         let of_lines = lines.iter().map(|(j, (above, _), column)| {
@@ -376,7 +374,7 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// All of the set that these bounds were made for.
-    pub fn whole(&self) -> Portion {
+    pub fn whole(&self) -> MovePart {
         self.lifted.whole()
     }
 
@@ -393,7 +391,7 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// What a portion is divided into by making at least, or at most, `amount` more of move `k`.
-    pub fn divide(&self, portion: &Portion, k: usize, amount: f64) -> [Portion; 2] {
+    pub fn divide(&self, portion: &MovePart, k: usize, amount: f64) -> [MovePart; 2] {
         self.lifted.divide(portion, k, amount)
     }
 
@@ -402,7 +400,7 @@ impl<'n> LinearBounds<'n> {
     ///
     /// # Panics
     /// When these bounds are not [divisible](LinearBounds::divisible).
-    pub fn within(&self, portion: &Portion) -> Self {
+    pub fn within(&self, portion: &MovePart) -> Self {
         let kept = self.kept.as_ref().expect("divisible bounds");
         let lifted = Arc::new(self.lifted.within(portion));
         let at = |slopes: &[f64]| {
@@ -466,7 +464,7 @@ impl<'n> LinearBounds<'n> {
     /// The same bounds with these intervals, which hold over a part of the set.
     fn with_neurons(&self, neurons: NeuronBounds) -> Self {
         Self {
-            network: self.network,
+            network: Arc::clone(&self.network),
             lifted: Arc::clone(&self.lifted),
             first: Arc::clone(&self.first),
             at_centre: self.at_centre.clone(),
@@ -543,16 +541,12 @@ impl<'n> LinearBounds<'n> {
         intervals: &[Interval],
         lines: impl Iterator<Item = (usize, &'l Arc<Mat<f64>>, usize, f64, f64)>,
     ) -> Envelopes {
-        if self.above == Above::Chords {
+        if self.above == UpperRelaxation::Chords {
             return Envelopes::none(intervals.len());
         }
         let unstable = lines.filter(|(j, ..)| intervals[*j].stability() == Stability::Unstable);
-        let lines = unstable.map(|(neuron, lines, column, constant, reach)| envelope::Line {
-            neuron,
-            lines,
-            column,
-            constant,
-            reach,
+        let lines = unstable.map(|(neuron, lines, column, constant, reach)| {
+            envelope::EnvelopeLine { neuron, lines, column, constant, reach }
         });
         Envelopes::of_lines(&self.lifted, intervals.len(), lines)
     }
@@ -571,17 +565,17 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// For some neurons of a layer, `sign · g` from above: of several ways to bound the layers below, the best one.
-    fn best_functions(&self, layer: usize, block: &[usize], sign: f64) -> Best {
-        let mut best: Option<Best> = None;
+    fn best_functions(&self, layer: usize, block: &[usize], sign: f64) -> BestFunctions {
+        let mut best: Option<BestFunctions> = None;
         // Envelopes everywhere; envelopes in the first layer, chords behind; chords everywhere, which pays when the budget
         // hardly binds.
         let everywhere = usize::MAX;
         let mut ways = match self.above {
-            Above::Chords => vec![0],
-            Above::Envelopes if layer == 1 => vec![everywhere],
-            Above::Envelopes => vec![everywhere, 1],
+            UpperRelaxation::Chords => vec![0],
+            UpperRelaxation::Envelopes if layer == 1 => vec![everywhere],
+            UpperRelaxation::Envelopes => vec![everywhere, 1],
         };
-        if self.above == Above::Envelopes && self.lifted.tightness() > LOOSE_BUDGET {
+        if self.above == UpperRelaxation::Envelopes && self.lifted.tightness() > LOOSE_BUDGET {
             ways.push(0);
         }
         for enveloped in ways {
@@ -593,7 +587,7 @@ impl<'n> LinearBounds<'n> {
             let functions = self.push_back(rows, choice, |_, _| ());
             let largest = self.largest(&functions);
             match &mut best {
-                None => best = Some(Best { functions, largest }),
+                None => best = Some(BestFunctions { functions, largest }),
                 Some(best) => best.improve(&functions, &largest),
             }
         }
@@ -601,13 +595,13 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// `sign · g` of some neurons as functions of the outputs of the layer below: exact.
-    fn rows(&self, layer: usize, block: &[usize], sign: f64) -> Rows {
+    fn rows(&self, layer: usize, block: &[usize], sign: f64) -> LayerFunctions {
         let dense = &self.network.layers()[layer];
         let coefficients = Mat::from_fn(dense.inputs(), block.len(), |i, k| {
             sign * self.network.row(layer, block[k])[i]
         });
         let (bias, noise) = (|j: usize| sign * dense.bias[j], |j: usize| self.noise[layer][j]);
-        Rows {
+        LayerFunctions {
             layers: layer,
             coefficients,
             constants: block.iter().map(|&j| bias(j) + noise(j)).collect(),
@@ -616,7 +610,7 @@ impl<'n> LinearBounds<'n> {
     }
 
     /// `objective · y` as a function of the last hidden layer's outputs.
-    pub(super) fn objective_row(&self, objective: &[f64]) -> Rows {
+    pub(super) fn objective_row(&self, objective: &[f64]) -> LayerFunctions {
         let output = self.network.output();
         let mut row = vec![0.0; output.inputs()];
         self.network.apply_transposed(self.network.hidden().len(), objective, &mut row);
@@ -627,7 +621,7 @@ impl<'n> LinearBounds<'n> {
             constant += o * bias + o.abs() * noise;
             magnitude += o.abs() * (bias.abs() + noise + self.magnitudes[last][r]);
         }
-        Rows {
+        LayerFunctions {
             layers: last,
             coefficients: Mat::from_fn(row.len(), 1, |i, _| row[i]),
             constants: vec![constant],
@@ -638,11 +632,11 @@ impl<'n> LinearBounds<'n> {
     /// Pushes rows back to the moves. `visit` sees each layer's coefficients on the way.
     pub(super) fn push_back(
         &self,
-        rows: Rows,
+        rows: LayerFunctions,
         choice: impl Fn(NeuronId, usize) -> Choice,
         mut visit: impl FnMut(usize, &Mat<f64>),
-    ) -> Functions {
-        let Rows { layers, mut coefficients, mut constants, mut magnitudes } = rows;
+    ) -> MoveFunctions {
+        let LayerFunctions { layers, mut coefficients, mut constants, mut magnitudes } = rows;
         let many = constants.len();
         let mut slopes = Mat::zeros(self.lifted.len(), many);
         for layer in (0..layers).rev() {
@@ -684,7 +678,7 @@ impl<'n> LinearBounds<'n> {
                                 add(-*q * lower);
                             }
                         },
-                        Choice::Weights(Weights { multiplier, envelope }) => {
+                        Choice::Duals(NeuronDuals { multiplier, envelope }) => {
                             let mut rest = *q;
                             if let Some(column) = envelopes.column(j).filter(|_| envelope > 0.0) {
                                 rest = *q - envelope;
@@ -693,7 +687,7 @@ impl<'n> LinearBounds<'n> {
                                 passed += envelope * envelopes.reach(column);
                                 passed += q.abs() * interval.upper.max(0.0);
                             }
-                            let held = Held::new(interval, rest, multiplier);
+                            let held = DualLine::new(interval, rest, multiplier);
                             add(held.constant);
                             passed += held.magnitude;
                             *q = held.slope;
@@ -730,10 +724,10 @@ impl<'n> LinearBounds<'n> {
                 *constant = f64::INFINITY;
             }
         }
-        Functions { slopes, constants }
+        MoveFunctions { slopes, constants }
     }
 
-    fn largest(&self, functions: &Functions) -> Vec<f64> {
+    fn largest(&self, functions: &MoveFunctions) -> Vec<f64> {
         let value = |row: usize| {
             let slopes = functions.slopes.col_as_slice(row);
             functions.constants[row] + self.lifted.support(slopes, |_, _| ())
@@ -759,14 +753,14 @@ impl<'n> LinearBounds<'n> {
 }
 
 /// A line above `q · relu(g)`, whatever its slope: what is left of it is largest at a corner of the ReLU's hull.
-struct Held {
+struct DualLine {
     slope: f64,
     constant: f64,
     /// The magnitudes of what the constant is the difference of.
     magnitude: f64,
 }
 
-impl Held {
+impl DualLine {
     fn new(interval: Interval, q: f64, multiplier: f64) -> Self {
         let Interval { lower, upper } = interval;
         let furthest = upper.max(-lower);
@@ -789,13 +783,13 @@ impl Held {
 }
 
 /// Functions and their largest values.
-struct Best {
-    functions: Functions,
+struct BestFunctions {
+    functions: MoveFunctions,
     largest: Vec<f64>,
 }
 
-impl Best {
-    fn improve(&mut self, functions: &Functions, largest: &[f64]) {
+impl BestFunctions {
+    fn improve(&mut self, functions: &MoveFunctions, largest: &[f64]) {
         for (row, &value) in largest.iter().enumerate() {
             if value < self.largest[row] {
                 self.largest[row] = value;

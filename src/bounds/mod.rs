@@ -13,10 +13,14 @@ mod tests;
 
 use crate::network::NeuronId;
 
-pub use certificate::{BoundMethod, CertifiedBound, Effort, Line, Proof, Spending, Weighed};
+pub use certificate::{
+    BoundEffort, BoundMethod, CertifiedBound, DualBound, Proof, ReluLine, SpentMove,
+};
 pub use interval::interval_arithmetic;
-pub use lifted::Portion;
-pub use linear::{Above, Arithmetic, Choice, LinearBounds, Multipliers, Sign, Weights};
+pub use lifted::MovePart;
+pub use linear::{
+    Arithmetic, Choice, LinearBounds, Multipliers, NeuronDuals, Sign, UpperRelaxation,
+};
 
 /// `lower ≤ g ≤ upper`.
 #[derive(Clone, Copy, Debug, PartialEq)]

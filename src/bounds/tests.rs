@@ -3,15 +3,20 @@
 use faer::Mat;
 use proptest::prelude::*;
 
-use super::lifted::Lifted;
+use super::lifted::MoveSet;
 use super::*;
 use crate::budget::Budget;
 use crate::encode::{Vertices, interior_point};
-use crate::input::{Constraint, Domain, InputSet};
-use crate::network::random::{network, point};
-use crate::network::{Dense, LayerRounding, Network, NeuronId, Trace};
-use crate::query::Query;
+use crate::network::random::{self, point};
+use crate::network::{Dense, Network, NeuronId, Trace};
+use crate::problem::{Objective, Problem};
 use crate::search::ascend_from;
+use crate::sets::{Constraint, Domain, InputSet};
+use std::sync::Arc;
+
+fn network(widths: &[usize], seed: u64) -> Arc<Network> {
+    Arc::new(random::network(widths, seed))
+}
 
 /// The set of a random case: an L1 ball cut by the box, an L∞ ball, a box, a box with constraints, or an L1 ball alone.
 fn set(kind: u8, inputs: usize, delta: f64, seed: u64) -> InputSet {
@@ -60,7 +65,7 @@ fn the_bound_over_one_constraint_is_the_optimum() {
         let domain = Domain { constraints: vec![constraint], ..plain };
         let centre = interior_point(&domain, &Budget::unlimited()).expect("a point is inside");
         let set = InputSet::of_domain(&domain, centre);
-        let lifted = Lifted::new(&set);
+        let lifted = MoveSet::new(&set);
         let mut vertices = Vertices::new(&set, Budget::unlimited());
         for k in 0..10 {
             let w = point(inputs, seed ^ (200 + k));
@@ -88,7 +93,7 @@ fn no_point_of_a_wide_box_exceeds_the_bound_over_it() {
         let k = (far / 7.0).floor().max(far.min(1.0) / 8.0);
         for centre in [[0.0; 3], [k, 3.0 * k, 7.0 * k], [-k, -3.0 * k, -7.0 * k]] {
             let set = InputSet::of_domain(&domain, centre.to_vec());
-            let lifted = Lifted::new(&set);
+            let lifted = MoveSet::new(&set);
             for seed in 0..20 {
                 let w = point(3, seed);
                 let slopes: Vec<f64> = set.moves().iter().map(|m| m.sign * w[m.pixel]).collect();
@@ -104,47 +109,42 @@ fn no_point_of_a_wide_box_exceeds_the_bound_over_it() {
 }
 
 /// The largest value of a few dozen points: random ones, vertices, and where first-order ascent from them ends.
-fn best_of_many(query: &Query, seed: u64, mut visit: impl FnMut(&Trace)) -> f64 {
-    let mut trace = Trace::new(query.network);
-    let mut vertices = Vertices::new(&query.set, Budget::unlimited());
-    let n = query.network.inputs();
+fn best_of_many(problem: &Problem, seed: u64, mut visit: impl FnMut(&Trace)) -> f64 {
+    let mut trace = Trace::new(&problem.network);
+    let mut vertices = Vertices::new(&problem.set, Budget::unlimited());
+    let n = problem.network.inputs();
     let mut best = f64::NEG_INFINITY;
     for k in 0..30 {
         let anywhere: Vec<f64> = point(n, seed.wrapping_add(k)).iter().map(|v| 3.0 * v).collect();
         let x = if k % 2 == 0 {
-            query.set.project(&anywhere)
+            problem.set.project(&anywhere)
         } else {
             vertices.maximise(&anywhere).expect("solved").point
         };
-        let start = query.evaluate(x, &mut trace);
+        let start = problem.evaluate(x, &mut trace);
         visit(&trace);
         best = best.max(start.margin);
         if k < 6 {
-            best = best.max(ascend_from(query, start, &mut trace, &Budget::unlimited()).margin);
+            best = best.max(ascend_from(problem, start, &mut trace, &Budget::unlimited()).margin);
         }
     }
     best
 }
 
-fn roundings(network: &Network) -> Vec<LayerRounding> {
-    network.layers().iter().map(LayerRounding::plain).collect()
-}
-
-/// The four certificates of a query.
-fn certificates(query: &Query) -> Vec<(CertifiedBound, NeuronBounds)> {
-    let roundings = roundings(query.network);
+/// The four certificates of a problem.
+fn certificates(problem: &Problem) -> Vec<(CertifiedBound, NeuronBounds)> {
     let mut all = Vec::new();
-    for above in [Above::Chords, Above::Envelopes] {
-        for arithmetic in [Arithmetic::Exact, Arithmetic::F32(&roundings)] {
+    for above in [UpperRelaxation::Chords, UpperRelaxation::Envelopes] {
+        for arithmetic in [Arithmetic::Exact, Arithmetic::F32] {
             let bounds = LinearBounds::new(
-                query.network,
-                &query.set,
+                &problem.network,
+                &problem.set,
                 above,
                 arithmetic,
                 &Budget::unlimited(),
             );
-            let effort = Effort { steps: 8, ..Effort::default() };
-            let bound = bounds.certify(&query.objective, &effort, &Budget::unlimited());
+            let effort = BoundEffort { steps: 8, ..BoundEffort::default() };
+            let bound = bounds.certify(problem.weights(), &effort, &Budget::unlimited());
             all.push((bound, bounds.neurons().clone()));
         }
     }
@@ -180,10 +180,10 @@ proptest! {
     ) {
         let network = network(&widths, seed);
         let objective = point(network.outputs(), seed ^ 2);
-        let query = Query { network: &network, set: set(kind, widths[0], delta, seed), objective };
-        let certificates = certificates(&query);
+        let problem = Problem::new(&network, set(kind, widths[0], delta, seed), Objective::new(objective));
+        let certificates = certificates(&problem);
         let mut outside = None;
-        let best = best_of_many(&query, seed, |trace| {
+        let best = best_of_many(&problem, seed, |trace| {
             for (_, bounds) in &certificates {
                 for layer in 0..trace.hidden() {
                     for (g, interval) in trace.pre_activations(layer).iter().zip(bounds.layer(layer)) {
@@ -213,7 +213,7 @@ proptest! {
         let objective = point(network.outputs(), seed ^ 2);
         let mut set = set(kind, widths[0], delta, seed);
         let unlimited = Budget::unlimited();
-        let linear = LinearBounds::divisible(&network, &set, Above::Envelopes, Arithmetic::Exact, &unlimited);
+        let linear = LinearBounds::divisible(&network, &set, UpperRelaxation::Envelopes, Arithmetic::Exact, &unlimited);
         let moves = set.moves();
         let mut portion = linear.whole();
         for (index, share, at_least) in divisions {
@@ -227,10 +227,10 @@ proptest! {
             (set, portion) = if at_least { (least, inside) } else { (set.at_most(moves[k], amount), outside) };
         }
         let part = linear.within(&portion);
-        let query = Query { network: &network, set, objective };
-        let bound = part.certify(&query.objective, &Effort { steps: 5, ..Effort::default() }, &unlimited);
+        let problem = Problem::new(&network, set, Objective::new(objective));
+        let bound = part.certify(problem.weights(), &BoundEffort { steps: 5, ..BoundEffort::default() }, &unlimited);
         let mut outside = None;
-        let best = best_of_many(&query, seed, |trace| {
+        let best = best_of_many(&problem, seed, |trace| {
             for layer in 0..trace.hidden() {
                 let intervals = part.neurons().layer(layer);
                 for (g, interval) in trace.pre_activations(layer).iter().zip(intervals) {
@@ -256,27 +256,27 @@ proptest! {
         let objective = point(network.outputs(), seed ^ 2);
         let set = set(kind, widths[0], delta, seed);
         let unlimited = Budget::unlimited();
-        let linear = LinearBounds::new(&network, &set, Above::Envelopes, Arithmetic::Exact, &unlimited);
-        let query = Query { network: &network, set, objective };
+        let linear = LinearBounds::new(&network, &set, UpperRelaxation::Envelopes, Arithmetic::Exact, &unlimited);
+        let problem = Problem::new(&network, set, Objective::new(objective));
         let all: Vec<NeuronId> = (0..linear.neurons().hidden())
             .flat_map(|layer| (0..linear.neurons().layer(layer).len()).map(move |index| NeuronId { layer, index }))
             .collect();
         // Any multipliers will do.
-        let neurons: Vec<Vec<Weights>> = (0..linear.neurons().hidden())
+        let neurons: Vec<Vec<NeuronDuals>> = (0..linear.neurons().hidden())
             .map(|layer| {
                 let width = linear.neurons().layer(layer).len();
                 let (some, others) = (point(width, seed ^ 3), point(width, seed ^ 4));
-                let pair = |(m, e): (f64, f64)| Weights { multiplier: m, envelope: e.max(0.0) };
+                let pair = |(m, e): (f64, f64)| NeuronDuals { multiplier: m, envelope: e.max(0.0) };
                 some.into_iter().zip(others).map(pair).collect()
             })
             .collect();
-        let multipliers = Multipliers { neurons, prices: point(query.set.constraints().len(), seed ^ 5) };
-        let none = vec![vec![Weights::default(); 14]; linear.neurons().hidden()];
+        let multipliers = Multipliers { neurons, prices: point(problem.set.constraints().len(), seed ^ 5) };
+        let none = vec![vec![NeuronDuals::default(); 14]; linear.neurons().hidden()];
         let none = Multipliers { neurons: none, prices: Vec::new() };
         let mut trace = Trace::new(&network);
         for k in 0..10 {
-            let x = query.set.project(&point(widths[0], seed.wrapping_add(k)));
-            let at = query.evaluate(x, &mut trace);
+            let x = problem.set.project(&point(widths[0], seed.wrapping_add(k)));
+            let at = problem.evaluate(x, &mut trace);
             let mut part: Option<LinearBounds> = None;
             for index in &signs {
                 let neuron = all[index.index(all.len())];
@@ -292,9 +292,9 @@ proptest! {
                 }
             }
             let bounds = [
-                part.certify(&query.objective, &Effort { steps: 3, ..Effort::default() }, &unlimited),
-                part.weigh(&query.objective, &multipliers).bound,
-                part.weigh(&query.objective, &none).bound,
+                part.certify(problem.weights(), &BoundEffort { steps: 3, ..BoundEffort::default() }, &unlimited),
+                part.dual_bound(problem.weights(), &multipliers).bound,
+                part.dual_bound(problem.weights(), &none).bound,
             ];
             for bound in bounds {
                 prop_assert!(at.margin <= bound.value() + 1e-12, "{at:?} {bound:?}");
@@ -314,21 +314,20 @@ proptest! {
             weights: Mat::from_fn(d.outputs(), d.inputs(), |i, j| f64::from(d.weights[(i, j)] as f32)),
             bias: d.bias.iter().map(|&b| f64::from(b as f32)).collect(),
         };
-        let network = Network::new(wide.layers().iter().map(narrow).collect()).expect("as before");
+        let network = Arc::new(Network::new(wide.layers().iter().map(narrow).collect()).expect("as before"));
         let objective = point(network.outputs(), seed ^ 2);
         let set = set(0, widths[0], delta, seed);
-        let query = Query { network: &network, set, objective };
-        let plain = roundings(&network);
-        let bounds = LinearBounds::new(&network, &query.set, Above::Envelopes, Arithmetic::F32(&plain), &Budget::unlimited());
-        let bound = bounds.certify(&query.objective, &Effort::default(), &Budget::unlimited());
+        let problem = Problem::new(&network, set, Objective::new(objective));
+                let bounds = LinearBounds::new(&network, &problem.set, UpperRelaxation::Envelopes, Arithmetic::F32, &Budget::unlimited());
+        let bound = bounds.certify(problem.weights(), &BoundEffort::default(), &Budget::unlimited());
         for k in 0..20 {
-            let mut x = query.set.project(&point(widths[0], seed.wrapping_add(k)));
+            let mut x = problem.set.project(&point(widths[0], seed.wrapping_add(k)));
             // A point that f32 holds, nearer to the centre than the one drawn.
-            for (x, centre) in x.iter_mut().zip(query.set.centre()) {
+            for (x, centre) in x.iter_mut().zip(problem.set.centre()) {
                 *x = f64::from((centre + 0.999 * (*x - centre)) as f32);
             }
             let logits = f32_logits(&network, &x);
-            let value: f64 = logits.iter().zip(&query.objective).map(|(y, o)| f64::from(*y) * o).sum();
+            let value: f64 = logits.iter().zip(problem.weights()).map(|(y, o)| f64::from(*y) * o).sum();
             prop_assert!(value <= bound.value() + 1e-12, "{value} {bound:?}");
         }
     }
@@ -348,11 +347,11 @@ proptest! {
                 bias: dense.bias.iter().map(|b| scale * b).collect(),
             }
         });
-        let network = Network::new(layers.collect()).expect("as before");
+        let network = Arc::new(Network::new(layers.collect()).expect("as before"));
         let objective = point(network.outputs(), seed ^ 2);
-        let query = Query { network: &network, set: set(0, widths[0], delta, seed), objective };
-        let best = best_of_many(&query, seed, |_| ());
-        for (bound, _) in certificates(&query) {
+        let problem = Problem::new(&network, set(0, widths[0], delta, seed), Objective::new(objective));
+        let best = best_of_many(&problem, seed, |_| ());
+        for (bound, _) in certificates(&problem) {
             prop_assert!(bound.value().is_finite());
             prop_assert!(best <= bound.value() + 1e-12 * best.abs(), "{best} {bound:?}");
         }
@@ -367,10 +366,10 @@ fn catastrophic_cancellation_loosens_a_certificate_but_never_breaks_it() {
         let hidden =
             Dense { weights: Mat::from_fn(2, 1, |i, _| [1.0, 0.0][i]), bias: vec![large, large] };
         let output = Dense { weights: Mat::from_fn(1, 2, |_, j| [1.0, -1.0][j]), bias: vec![0.0] };
-        let network = Network::new(vec![hidden, output]).expect("shapes fit");
+        let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
         let set = InputSet::l1_ball(&[0.25], 0.5);
-        let query = Query { network: &network, set, objective: vec![1.0] };
-        for (bound, _) in certificates(&query) {
+        let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
+        for (bound, _) in certificates(&problem) {
             // In exact arithmetic y = x, at most 0.75.
             assert!(bound.value() >= 0.75, "1e{exponent}: {bound:?}");
             if exponent == 0 && !bound.holds_in_f32() {
@@ -387,10 +386,11 @@ fn numbers_that_overflow_prove_nothing() {
         weights: Mat::from_fn(m, n, |i, j| if (i + j) % 2 == 0 { 1e200 } else { -1e200 }),
         bias: vec![0.0; m],
     };
-    let network = Network::new(vec![dense(3, 3), dense(3, 3), dense(3, 2)]).expect("shapes fit");
+    let network =
+        Arc::new(Network::new(vec![dense(3, 3), dense(3, 3), dense(3, 2)]).expect("shapes fit"));
     let set = InputSet::l1_ball(&[0.5; 3], 1.0);
-    let query = Query { network: &network, set, objective: vec![1.0, -1.0] };
-    for (bound, _) in certificates(&query) {
+    let problem = Problem::new(&network, set, Objective::new(vec![1.0, -1.0]));
+    for (bound, _) in certificates(&problem) {
         assert_eq!(bound.value(), f64::INFINITY);
     }
 }
@@ -401,18 +401,18 @@ fn overflow_does_not_hide_behind_a_small_budget_or_a_wide_interval() {
     let hidden = Dense { weights: Mat::from_fn(2, 1, |_, _| 1e200), bias: vec![1e3; 2] };
     let output =
         Dense { weights: Mat::from_fn(1, 2, |_, j| [1e200, -0.5e200][j]), bias: vec![0.0] };
-    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     let set = InputSet::l1_ball(&[0.0], 1e-200);
-    let query = Query { network: &network, set, objective: vec![1.0] };
-    for (bound, _) in certificates(&query) {
+    let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
+    for (bound, _) in certificates(&problem) {
         assert_eq!(bound.value(), f64::INFINITY);
     }
     let hidden = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.7e308), bias: vec![-0.85e308] };
     let output = Dense { weights: Mat::from_fn(1, 1, |_, _| 1e-300), bias: vec![0.0] };
-    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     let set = InputSet::new_box(&[-0.5], &[1.5]);
-    let query = Query { network: &network, set, objective: vec![1.0] };
-    for (bound, _) in certificates(&query) {
+    let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
+    for (bound, _) in certificates(&problem) {
         assert!(bound.value() >= 1.7e308 * 1e-300, "{bound:?}");
     }
 }
@@ -422,12 +422,12 @@ fn overflow_does_not_hide_behind_a_small_budget_or_a_wide_interval() {
 fn an_envelope_by_hand() {
     let hidden = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.0), bias: vec![-1.0] };
     let output = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.0), bias: vec![0.0] };
-    let network = Network::new(vec![hidden, output]).expect("shapes fit");
+    let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     let set = InputSet::new_box(&[0.0], &[2.0]);
-    for above in [Above::Chords, Above::Envelopes] {
+    for above in [UpperRelaxation::Chords, UpperRelaxation::Envelopes] {
         let bounds =
             LinearBounds::new(&network, &set, above, Arithmetic::Exact, &Budget::unlimited());
-        let bound = bounds.certify(&[1.0], &Effort::default(), &Budget::unlimited());
+        let bound = bounds.certify(&[1.0], &BoundEffort::default(), &Budget::unlimited());
         assert!((bound.value() - 1.0).abs() < 1e-9, "{bound:?}");
     }
 }

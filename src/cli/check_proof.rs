@@ -7,11 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::bounds::Arithmetic;
-use rw_adv::input::{InputSet, Norm};
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::proof::{Checked, ProofFile, SCHEMA, check};
-use rw_adv::query::Query;
+use rw_adv::problem::Problem;
+use rw_adv::proof::{CheckedClaim, ProofFile, SCHEMA, check};
+use rw_adv::sets::{InputSet, Norm};
 
 #[derive(clap::Args)]
 pub struct CheckProofArgs {
@@ -107,16 +107,16 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
         Some(Norm::Linf) => InputSet::linf_ball(&centre, delta),
         None => bail!("{:?} is no norm", proof.norm),
     };
-    let query = Query::margin(network, set, Label(proof.predicted), Label(proof.target));
+    let problem = Problem::margin(network, set, Label(proof.predicted), Label(proof.target));
     let mut shown = Vec::new();
     for claim in &proof.claims {
         let (arithmetic, name) = if claim.f32 {
-            (Arithmetic::F32(&model.roundings), "f32")
+            (Arithmetic::F32, "f32")
         } else {
             (Arithmetic::Exact, "exact arithmetic")
         };
-        let Checked { bound, leaves } =
-            check(network, &query.set, &query.objective, arithmetic, claim)
+        let CheckedClaim { bound, leaves } =
+            check(network, &problem.set, problem.weights(), arithmetic, claim)
                 .with_context(|| format!("in {name}"))?;
         let robust = if claim.f32 && bound < 0.0 { ", robust" } else { "" };
         shown.push(format!("{bound:.6} in {name} by {leaves} parts{robust}"));

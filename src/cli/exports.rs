@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use rw_adv::record::json::Fields;
+use rw_adv::record::{ImageOutcomes, Record, standings};
 use rw_adv::report::figure::Gaps;
-use rw_adv::report::json::Fields;
-use rw_adv::report::{Record, Standings, Stored, csv, html, junit, standings};
+use rw_adv::report::{csv, html, junit};
+use rw_adv::run::StoredRun;
 
 #[derive(clap::Args)]
 pub struct ReportArgs {
@@ -85,7 +87,7 @@ fn png_file(text: &str) -> Result<PathBuf, String> {
 /// Makes the report of a directory again.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let exports = args.exports.open()?;
-    let stored = Stored::read(&args.directory)?;
+    let stored = StoredRun::read(&args.directory)?;
     html::write(&args.directory, &stored)?;
     if let Some(file) = &args.plot {
         Gaps::of(&stored.records).write_file(file)?;
@@ -142,7 +144,7 @@ impl Exports {
 }
 
 /// What is missing, if certified accuracy is below `least`.
-fn shortfall(images: &Standings, least: f64) -> Option<String> {
+fn shortfall(images: &ImageOutcomes, least: f64) -> Option<String> {
     let accuracy = images.certified_accuracy();
     let line = || {
         format!(
@@ -200,12 +202,12 @@ mod tests {
     fn what_is_just_reached_is_not_below() {
         for (certified, all) in [(333, 1000), (17, 50), (1, 3), (0, 7), (7, 7)] {
             let images =
-                Standings { certified, undecided: all - certified, ..Standings::default() };
+                ImageOutcomes { certified, undecided: all - certified, ..ImageOutcomes::default() };
             let percentage = 100.0 * certified as f64 / all as f64;
             let least = share(&format!("{percentage}%")).expect("a percentage");
             assert_eq!(shortfall(&images, least), None, "{certified} of {all}");
         }
-        let half = Standings { certified: 1, attacked: 1, ..Standings::default() };
+        let half = ImageOutcomes { certified: 1, attacked: 1, ..ImageOutcomes::default() };
         let line = shortfall(&half, 0.51).expect("below");
         assert!(line.starts_with("certified accuracy 50.00 % (1 of 2 images)"), "{line}");
     }

@@ -9,15 +9,18 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rw_adv::budget::Budget;
 use rw_adv::encode::RegionError;
-use rw_adv::input::{Domain, Linear};
-use rw_adv::maximize::Maximization;
+use rw_adv::formula::Linear;
+use rw_adv::maximize::MaximizeProblem;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::report::{self, Contents, MaximizeRecord, MaximizeSettings, ResultDirectory};
+use rw_adv::record::{MaximizeRecord, MaximizeSettings, json};
+use rw_adv::report;
+use rw_adv::run::{Contents, ResultDirectory};
+use rw_adv::sets::Domain;
 use rw_adv::verify::OPTIMAL_GAP;
 
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
-use super::problem::{STOP, catch_interrupts};
+use super::workload::{STOP, catch_interrupts};
 use super::{milp_file, positive};
 
 #[derive(clap::Args)]
@@ -90,7 +93,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
     let file = args.constraints.as_deref().unwrap_or(Path::new("")).display();
-    let problem = match Maximization::new(&model, &domain, &objective, &budget) {
+    let problem = match MaximizeProblem::new(&model, &domain, &objective, &budget) {
         Ok(problem) => problem,
         Err(RegionError::Empty) => bail!("{file}: no input keeps all bounds and constraints"),
         Err(RegionError::Budget) if budget.is_cancelled() => return Ok(ExitCode::from(130)),
@@ -128,7 +131,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     }
     let mut stdout = io::stdout().lock();
     let printed = if args.json {
-        report::json::line(&mut stdout, &record)
+        json::line(&mut stdout, &record)
     } else {
         report::text::maximum(&mut stdout, &record)
     };

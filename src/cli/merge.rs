@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::report::{
-    self, Contents, Manifest, RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, ReportError,
-    Resumable, SCHEMA, Stored, Summary, html, text, write_summary,
+use rw_adv::record::{
+    RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, Resumable, SCHEMA, Summary,
 };
+use rw_adv::report::{html, text};
+use rw_adv::run::{self, Contents, Manifest, ReportError, StoredRun, write_summary};
 use serde::Serialize;
 
 use super::complain;
@@ -47,7 +48,7 @@ fn merge(directory: &Path) -> Result<ExitCode> {
             let mut summary = Summary::new(asked);
             records.iter().for_each(|record| summary.add(record));
             finish(directory, &manifest, (SCHEMA, &summary), seconds)?;
-            html::write(directory, &Stored::read(directory)?)?;
+            html::write(directory, &StoredRun::read(directory)?)?;
             print(records.len(), asked, |out| text::summary(out, &summary, seconds, skipped))
         }
         Contents::Radii => {
@@ -63,7 +64,7 @@ fn merge(directory: &Path) -> Result<ExitCode> {
 
 /// All records, now in the directory's own file, and the time spent on them.
 fn records<R: Resumable>(directory: &Path, manifest: &Manifest) -> Result<(Vec<R>, f64)> {
-    let records: Vec<R> = report::merge::<R>(directory, manifest)?.into_records().collect();
+    let records: Vec<R> = run::merge::<R>(directory, manifest)?.into_records().collect();
     let seconds = records.iter().map(Resumable::seconds).sum();
     Ok((records, seconds))
 }

@@ -10,10 +10,10 @@ mod method;
 mod out;
 mod pages;
 mod plan;
-mod problem;
 mod radius;
 mod screen;
 mod status;
+mod workload;
 
 use std::env;
 use std::ffi::OsString;
@@ -30,16 +30,16 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rayon::prelude::*;
+use rw_adv::branch::TreeState;
 use rw_adv::budget::Budget;
-use rw_adv::input::TargetChoice;
+use rw_adv::data::TargetChoice;
+use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::report::{
-    self, Contents, Paint, ProofFiles, Record, ResultDirectory, SCHEMA, Settings, Sketch, Summary,
-    WitnessFiles,
-};
-use rw_adv::search::{Method, Observer, TreeState};
-use rw_adv::verdict::Verdict;
+use rw_adv::record::{AttackSettings, Record, SCHEMA, Summary, json};
+use rw_adv::report::{self, Paint};
+use rw_adv::run::{Contents, ProofFiles, ResultDirectory, Sketch, WitnessFiles};
+use rw_adv::search::{Method, Observer};
 use rw_adv::verify::{Attack, Goal, Subject};
 
 use crate::bench::{self, Bench};
@@ -51,11 +51,11 @@ use merge::MergeArgs;
 use method::MethodArgs;
 pub use method::method;
 use out::Work;
-use problem::{Item, Problem, ProblemArgs, RunArgs, Terminal};
-pub use problem::{STOP, catch_interrupts};
 use radius::RadiusArgs;
 use screen::{Screen, ScreenArgs};
 use status::StatusArgs;
+use workload::{Item, RunArgs, Terminal, Workload, WorkloadArgs};
+pub use workload::{STOP, catch_interrupts};
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
@@ -170,7 +170,7 @@ enum Command {
 #[derive(clap::Args)]
 struct AttackArgs {
     #[command(flatten)]
-    problem: ProblemArgs,
+    problem: WorkloadArgs,
     /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
@@ -260,7 +260,7 @@ fn threads(text: &str) -> Result<usize, String> {
 
 /// What the arguments mean, with everything they name opened and checked.
 struct Job {
-    problem: Problem,
+    problem: Workload,
     attack: Attack,
     goal: GoalArg,
     method: MethodArgs,
@@ -279,7 +279,7 @@ impl Job {
         let delta = args.delta.expect("clap requires --delta");
         run.start_threads()?;
         let norm = problem.norm;
-        let problem = Problem::open(problem, args.target)?;
+        let problem = Workload::open(problem, args.target)?;
         let goal = match args.goal {
             GoalArg::Optimum => Goal::Optimum,
             GoalArg::Verdict => Goal::Verdict,
@@ -303,9 +303,9 @@ impl Job {
     }
 
     /// What was asked for, to be kept beside the results.
-    fn settings(&self, items: &[Item]) -> Settings {
+    fn settings(&self, items: &[Item]) -> AttackSettings {
         let Attack { delta, search, branch, .. } = self.attack;
-        Settings {
+        AttackSettings {
             common: self.problem.settings(&self.run, search.patience, items),
             delta,
             branch: branch.map(|branch| branch.nodes),
@@ -487,11 +487,7 @@ impl Output {
         self.records.push(record.clone());
         let (json, paint) = (self.json, self.paint);
         self.terminal.print(|out| {
-            if json {
-                report::json::line(out, record)
-            } else {
-                report::text::row(out, record, paint)
-            }
+            if json { json::line(out, record) } else { report::text::row(out, record, paint) }
         })?;
         self.terminal.progress.done(record.verdict);
         Ok(())
@@ -500,7 +496,7 @@ impl Output {
     /// Says so if certified accuracy is below what was asked for.
     fn finish(
         mut self,
-        settings: &Settings,
+        settings: &AttackSettings,
         elapsed: Duration,
         skipped: usize,
         exports: Exports,
@@ -511,7 +507,7 @@ impl Output {
             results.report()?;
         }
         self.records.sort_by_key(|record| (record.image, record.target));
-        let shortfall = exports.write(&self.records, &report::json::fields(settings))?;
+        let shortfall = exports.write(&self.records, &json::fields(settings))?;
         if !self.json {
             let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
             self.terminal.print(|out| {
@@ -592,7 +588,7 @@ fn inspect(path: PathBuf, json: bool) -> Result<()> {
     let model = OnnxModel::load(&path)?;
     let mut stdout = BufWriter::new(io::stdout().lock());
     if json {
-        report::json::inspection(&mut stdout, &path, &model)?;
+        json::inspection(&mut stdout, &path, &model)?;
     } else {
         report::text::inspection(&mut stdout, &path, &model)?;
     }

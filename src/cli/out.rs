@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::report::{
-    Contents, Key, Manifest, Opened, Opening, ResultDirectory, Resumable, Shard, WitnessFiles,
-};
+use rw_adv::record::{Key, Resumable};
+use rw_adv::run::{Contents, Manifest, OpenMode, OpenRun, ResultDirectory, Shard, WitnessFiles};
 use serde::Serialize;
 
 use super::at_least_one;
-use super::problem::Item;
+use super::workload::Item;
 
 /// Where schedulers say which task of an array this is: Slurm, HyperQueue, GNU parallel.
 const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLEL_SEQ"];
@@ -88,11 +87,11 @@ impl OutArgs {
         }
     }
 
-    fn opening(&self, shard: Option<Shard>) -> Opening {
+    fn opening(&self, shard: Option<Shard>) -> OpenMode {
         match shard {
-            Some(shard) => Opening::Shard(shard),
-            None if self.resume => Opening::Resume,
-            None => Opening::New,
+            Some(shard) => OpenMode::Shard(shard),
+            None if self.resume => OpenMode::Resume,
+            None => OpenMode::New,
         }
     }
 
@@ -137,7 +136,7 @@ impl OutArgs {
             });
         };
         let opening = self.opening(shard);
-        let Opened { results, witnesses, finished } =
+        let OpenRun { results, witnesses, finished } =
             ResultDirectory::open::<R>(out, &manifest, opening, dims)?;
         let is_left = |key: Key| asked.contains(&key) && !finished.has(key);
         let items = items.into_iter().filter_map(|item| left(contents, item, is_left)).collect();

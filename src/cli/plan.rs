@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rw_adv::report::{CommonSettings, Contents, Manifest, Plan, RadiusRecord, Record, json};
+use rw_adv::record::{CommonSettings, RadiusRecord, Record, json};
+use rw_adv::run::{Contents, Manifest, Plan};
 use serde::Serialize;
 
-use super::problem::{Item, RunArgs};
+use super::workload::{Item, RunArgs};
 
 impl RunArgs {
     /// Prints the plan. What would be refused is refused; nothing is written.

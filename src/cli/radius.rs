@@ -8,23 +8,22 @@ use std::time::Duration;
 use anyhow::Result;
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
-use rw_adv::input::TargetChoice;
+use rw_adv::data::TargetChoice;
 use rw_adv::radius::{RadiusOptions, radii};
-use rw_adv::report::{
-    self, Contents, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary, ResultDirectory,
-    WitnessFiles,
-};
+use rw_adv::record::{RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary, json};
+use rw_adv::report;
+use rw_adv::run::{Contents, ResultDirectory, WitnessFiles};
 use rw_adv::search::SearchOptions;
 
 use super::out::Work;
-use super::problem::{Item, Problem, ProblemArgs, RunArgs, STOP, Terminal, catch_interrupts};
 use super::screen::Screen;
+use super::workload::{Item, RunArgs, STOP, Terminal, Workload, WorkloadArgs, catch_interrupts};
 use super::{at_least_one, positive};
 
 #[derive(clap::Args)]
 pub struct RadiusArgs {
     #[command(flatten)]
-    problem: ProblemArgs,
+    problem: WorkloadArgs,
     /// Who shall win: all (the smallest radius over all labels), runner-up, a label, or a CSV file with the columns
     /// image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::All)]
@@ -53,7 +52,7 @@ fn precision(text: &str) -> Result<f64, String> {
 
 /// What the arguments mean.
 struct Job {
-    problem: Problem,
+    problem: Workload,
     options: RadiusOptions,
     run: RunArgs,
     screen: Screen,
@@ -64,7 +63,7 @@ pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     args.run.start_threads()?;
     let norm = args.problem.norm;
-    let problem = Problem::open(args.problem, args.target)?;
+    let problem = Workload::open(args.problem, args.target)?;
     let covering = RadiusOptions::covering(norm, problem.model.network.inputs());
     let search =
         SearchOptions { seed: args.run.seed, patience: args.patience, ..SearchOptions::default() };
@@ -166,11 +165,7 @@ impl Output {
         self.summary.add(record);
         let json = self.json;
         self.terminal.print(|out| {
-            if json {
-                report::json::line(out, record)
-            } else {
-                report::text::radius_row(out, record)
-            }
+            if json { json::line(out, record) } else { report::text::radius_row(out, record) }
         })?;
         self.terminal.progress.advance();
         Ok(())

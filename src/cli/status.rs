@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::report::{Contents, Gathered, Manifest, RadiusRecord, Record, Resumable, text};
+use rw_adv::record::{RadiusRecord, Record, Resumable};
+use rw_adv::report::text;
+use rw_adv::run::{Contents, Manifest, RecordSet};
 
 use super::at_least_one;
 
@@ -37,7 +39,7 @@ fn show<R: Resumable>(
     manifest: &Manifest,
     args: &StatusArgs,
 ) -> Result<ExitCode> {
-    let gathered = Gathered::<R>::read(directory, manifest)?;
+    let gathered = RecordSet::<R>::read(directory, manifest)?;
     let mut stdout = io::stdout().lock();
     let printed = match args.shards {
         Some(shards) => {

@@ -2,8 +2,8 @@
 
 use super::solve::{RegionError, Work, solve};
 use crate::budget::Budget;
-use crate::input::{Constraint, Domain};
 use crate::lp::{Col, LpModel, Simplex};
+use crate::sets::{Constraint, Domain};
 use crate::tolerance;
 
 /// How far the point may break a constraint: what it uses of the tolerance, no point between it and another can do without.

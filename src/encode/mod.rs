@@ -1,4 +1,4 @@
-//! A [`Query`](crate::query::Query) becomes a live LP. Only this room speaks to [`lp`](crate::lp).
+//! A [`Problem`](crate::problem::Problem) becomes a live LP. Only this room speaks to [`lp`](crate::lp).
 
 mod interior;
 mod moves;
@@ -9,6 +9,6 @@ mod vertices;
 
 pub use interior::interior_point;
 pub use region::{RegionLp, RegionOptimum, dense_region_value};
-pub use relaxation::{Footing, MilpAnswer, Relaxation, Relaxed};
+pub use relaxation::{MilpAnswer, Relaxation, RelaxationSolution, WarmStart};
 pub use solve::{RegionError, Work};
 pub use vertices::Vertices;

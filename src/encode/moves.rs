@@ -1,8 +1,8 @@
 //! The pixels' moves, some of which are columns of an LP, and what they share: the rows of the set's budget and
 //! constraints, where it has any, are the LP's first.
 
-use crate::input::{InputSet, Move};
 use crate::lp::{LpModel, Row};
+use crate::sets::{InputSet, Move};
 use crate::tolerance;
 
 /// All moves of a set, and those that have joined an LP, in column order.

@@ -13,10 +13,10 @@ use std::collections::HashSet;
 use super::moves::Moves;
 use super::solve::{RegionError, Work, solve};
 use crate::budget::Budget;
-use crate::input::Move;
 use crate::lp::{Col, LpModel, LpSolution, NewRows, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
-use crate::query::Query;
+use crate::problem::Problem;
+use crate::sets::Move;
 use crate::tolerance;
 
 /// Moves in the first LP of a region, besides those the start uses.
@@ -43,13 +43,16 @@ pub struct RegionOptimum {
 ///
 /// # Errors
 /// When the region is empty or the solver fails.
-pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<f64, RegionError> {
-    let network = query.network;
+pub fn dense_region_value(
+    problem: &Problem,
+    pattern: &ActivationPattern,
+) -> Result<f64, RegionError> {
+    let network = &problem.network;
     let mut at_centre = Trace::new(network);
-    network.forward_held(query.set.centre(), pattern, &mut at_centre);
-    let gradient = network.gradient(&query.objective, pattern);
+    network.forward_held(problem.set.centre(), pattern, &mut at_centre);
+    let gradient = network.gradient(problem.weights(), pattern);
     let mut lp = LpModel::new();
-    let mut moves = Moves::new(&query.set);
+    let mut moves = Moves::new(&problem.set);
     moves.begin(&mut lp);
     moves.join_all(&mut lp, &gradient);
     let pixels: Vec<usize> = (0..network.inputs()).collect();
@@ -69,7 +72,7 @@ pub fn dense_region_value(query: &Query, pattern: &ActivationPattern) -> Result<
     lp.add_gathered(&rows);
     let unlimited = Budget::unlimited();
     let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut Work::default())?;
-    Ok(query.value(&at_centre) + solution.objective)
+    Ok(problem.value(&at_centre) + solution.objective)
 }
 
 /// The sides of a sign row: `constant + slopes · moves` stays non-negative or non-positive.
@@ -78,8 +81,8 @@ fn sides(on: bool, constant: f64) -> (f64, f64) {
 }
 
 /// One live LP, edited from region to region.
-pub struct RegionLp<'q, 'n> {
-    query: &'q Query<'n>,
+pub struct RegionLp<'q> {
+    problem: &'q Problem,
     lp: LpModel,
     moves: Moves,
     /// The neurons that are rows, in row order, behind the set's own.
@@ -91,14 +94,14 @@ pub struct RegionLp<'q, 'n> {
     work: Work,
 }
 
-impl<'q, 'n> RegionLp<'q, 'n> {
-    /// An LP for any region of the query.
-    pub fn new(query: &'q Query<'n>) -> Self {
-        let trace = Trace::new(query.network);
+impl<'q> RegionLp<'q> {
+    /// An LP for any region of the problem.
+    pub fn new(problem: &'q Problem) -> Self {
+        let trace = Trace::new(&problem.network);
         Self {
-            query,
+            problem,
             lp: LpModel::new(),
-            moves: Moves::new(&query.set),
+            moves: Moves::new(&problem.set),
             neurons: Vec::new(),
             is_row: HashSet::new(),
             at_centre: trace.clone(),
@@ -107,9 +110,9 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         }
     }
 
-    /// The query this LP is for.
-    pub fn query(&self) -> &'q Query<'n> {
-        self.query
+    /// The problem this LP is for.
+    pub fn problem(&self) -> &'q Problem {
+        self.problem
     }
 
     /// What has been spent since [`RegionLp::new`].
@@ -129,11 +132,11 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         hint: &[NeuronId],
         budget: &Budget,
     ) -> Result<RegionOptimum, RegionError> {
-        let query = self.query;
-        let network = query.network;
-        network.forward_held(query.set.centre(), pattern, &mut self.at_centre);
-        let base = query.value(&self.at_centre);
-        let gradient = network.gradient(&query.objective, pattern);
+        let problem = self.problem;
+        let network = &problem.network;
+        network.forward_held(problem.set.centre(), pattern, &mut self.at_centre);
+        let base = problem.value(&self.at_centre);
+        let gradient = network.gradient(problem.weights(), pattern);
         self.work.regions += 1;
         self.begin(start, &gradient);
         self.add_rows(hint, pattern);
@@ -141,7 +144,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         let mut simplex = Simplex::Choose;
         for _ in 0..MOST_ROUNDS {
             let solution = solve(&mut self.lp, simplex, budget, &mut self.work)?;
-            let point = self.moves.point(&query.set, &solution.cols);
+            let point = self.moves.point(&problem.set, &solution.cols);
             let missing = self.violated(&point, pattern)?;
             let wanted = self.priced(&solution, pattern);
             if missing.is_empty() && wanted.is_empty() {
@@ -162,9 +165,9 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         self.moves.begin(&mut self.lp);
         self.neurons.clear();
         self.is_row.clear();
-        let centre = self.query.set.centre();
+        let centre = self.problem.set.centre();
         // Without a budget every pixel goes to one of its ends: there is nothing to choose.
-        let (least, most) = if self.query.set.budget().is_some() {
+        let (least, most) = if self.problem.set.budget().is_some() {
             (0.0, FIRST_MOVES)
         } else {
             (f64::NEG_INFINITY, usize::MAX)
@@ -189,7 +192,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
 
     fn add_columns(&mut self, wanted: &[usize], gradient: &[f64], pattern: &ActivationPattern) {
         let pixels = self.moves.pixels(wanted);
-        let slopes = self.query.network.slopes(&self.neurons, &pixels, pattern);
+        let slopes = self.problem.network.slopes(&self.neurons, &pixels, pattern);
         for (j, &k) in wanted.iter().enumerate() {
             let of_pixel: Vec<f64> = (0..self.neurons.len()).map(|r| slopes[(j, r)]).collect();
             self.add_column(k, gradient, &of_pixel);
@@ -201,7 +204,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         let new: Vec<NeuronId> =
             neurons.iter().copied().filter(|n| !self.is_row.contains(n)).collect();
         let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
-        let slopes = self.query.network.slopes(&new, &pixels, pattern);
+        let slopes = self.problem.network.slopes(&new, &pixels, pattern);
         let mut rows = NewRows::default();
         for (r, &neuron) in new.iter().enumerate() {
             let slope = slopes.col_as_slice(r);
@@ -226,7 +229,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
         point: &[f64],
         pattern: &ActivationPattern,
     ) -> Result<Vec<NeuronId>, RegionError> {
-        self.query.network.forward_held(point, pattern, &mut self.held);
+        self.problem.network.forward_held(point, pattern, &mut self.held);
         let mut wrong: Vec<(f64, NeuronId)> = Vec::new();
         for layer in 0..self.held.hidden() {
             for (index, &g) in self.held.pre_activations(layer).iter().enumerate() {
@@ -261,7 +264,7 @@ impl<'q, 'n> RegionLp<'q, 'n> {
     fn priced(&self, solution: &LpSolution, pattern: &ActivationPattern) -> Vec<usize> {
         let weights: Vec<(NeuronId, f64)> =
             self.multipliers(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
-        let slopes = self.query.network.gradient_with(&self.query.objective, &weights, pattern);
+        let slopes = self.problem.network.gradient_with(self.problem.weights(), &weights, pattern);
         let (prices, _) = self.moves.split_duals(&solution.duals);
         let gain = |_, m: Move| m.sign * slopes[m.pixel] - prices.of(m);
         self.moves.best_outside(tolerance::REDUCED_COST, ADDED_MOVES, gain)

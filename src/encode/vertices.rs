@@ -4,8 +4,8 @@
 use super::moves::Moves;
 use super::solve::{RegionError, Work, solve};
 use crate::budget::Budget;
-use crate::input::{InputSet, Vertex};
 use crate::lp::{LpModel, Simplex};
+use crate::sets::{InputSet, Vertex};
 
 /// The linear maximiser over a set, for as long as the budget lasts.
 pub struct Vertices<'s> {

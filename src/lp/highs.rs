@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use highs_sys::HighsInt;
 
-use super::model::{Basis, Place, Sparse, Watch};
+use super::model::{Basis, BasisStatus, Sparse, Watch};
 use super::outcome::LpError;
 
 /// The version of the HiGHS that is linked in, such as `1.14.0`.
@@ -38,7 +38,7 @@ pub(super) const LARGEST_COEFFICIENT: f64 = 1e15;
 
 /// What a run is told beforehand; HiGHS's own numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Settings {
+pub(super) struct HighsOptions {
     pub time_limit: f64,
     pub iteration_limit: usize,
     pub node_limit: usize,
@@ -93,7 +93,7 @@ pub(super) struct Highs {
     most: (usize, usize),
     /// HiGHS holds a basis of the model's present size.
     basis_kept: bool,
-    settings: Option<Settings>,
+    settings: Option<HighsOptions>,
     starts: Vec<HighsInt>,
     index: Vec<HighsInt>,
 }
@@ -183,7 +183,7 @@ impl Highs {
     }
 
     /// Only what changed since the last run is sent.
-    pub fn set(&mut self, settings: &Settings) -> Result<(), LpError> {
+    pub fn set(&mut self, settings: &HighsOptions) -> Result<(), LpError> {
         let old = self.settings.take();
         let old = old.as_ref();
         let limit = |n: usize| HighsInt::try_from(n).unwrap_or(HighsInt::MAX);
@@ -442,7 +442,8 @@ impl Highs {
             rows: rows[..self.rows].iter().map(|&s| place(s)).collect::<Option<_>>()?,
         };
         // After a tight row or a basic column was deleted HiGHS keeps the rest as a hint; it is no basis.
-        let basic = basis.cols.iter().chain(&basis.rows).filter(|&&p| p == Place::Basic).count();
+        let basic =
+            basis.cols.iter().chain(&basis.rows).filter(|&&p| p == BasisStatus::Basic).count();
         (basic == self.rows).then_some(basis)
     }
 
@@ -616,22 +617,22 @@ unsafe extern "C" fn call_back(
     }
 }
 
-fn place(status: HighsInt) -> Option<Place> {
+fn place(status: HighsInt) -> Option<BasisStatus> {
     match status {
-        highs_sys::kHighsBasisStatusLower => Some(Place::Lower),
-        highs_sys::kHighsBasisStatusBasic => Some(Place::Basic),
-        highs_sys::kHighsBasisStatusUpper => Some(Place::Upper),
-        highs_sys::kHighsBasisStatusZero => Some(Place::Free),
+        highs_sys::kHighsBasisStatusLower => Some(BasisStatus::Lower),
+        highs_sys::kHighsBasisStatusBasic => Some(BasisStatus::Basic),
+        highs_sys::kHighsBasisStatusUpper => Some(BasisStatus::Upper),
+        highs_sys::kHighsBasisStatusZero => Some(BasisStatus::Free),
         _ => None,
     }
 }
 
-fn code(place: Place) -> HighsInt {
+fn code(place: BasisStatus) -> HighsInt {
     match place {
-        Place::Lower => highs_sys::kHighsBasisStatusLower,
-        Place::Basic => highs_sys::kHighsBasisStatusBasic,
-        Place::Upper => highs_sys::kHighsBasisStatusUpper,
-        Place::Free => highs_sys::kHighsBasisStatusZero,
+        BasisStatus::Lower => highs_sys::kHighsBasisStatusLower,
+        BasisStatus::Basic => highs_sys::kHighsBasisStatusBasic,
+        BasisStatus::Upper => highs_sys::kHighsBasisStatusUpper,
+        BasisStatus::Free => highs_sys::kHighsBasisStatusZero,
     }
 }
 

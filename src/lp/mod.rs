@@ -24,5 +24,5 @@ mod outcome;
 mod tests;
 
 pub use highs::version as solver_version;
-pub use model::{Basis, Col, Limits, LpModel, NewRows, Place, Row, Simplex, Sparse, Watch};
+pub use model::{Basis, BasisStatus, Col, Limits, LpModel, NewRows, Row, Simplex, Sparse, Watch};
 pub use outcome::{ClaimedBound, LimitKind, LpError, LpOutcome, LpSolution, Stopped};

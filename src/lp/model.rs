@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use super::highs::{Highs, INFINITE, LARGEST_COEFFICIENT, Settings, Status, Strategy};
+use super::highs::{Highs, HighsOptions, INFINITE, LARGEST_COEFFICIENT, Status, Strategy};
 use super::outcome::{ClaimedBound, LimitKind, LpError, LpOutcome, LpSolution, Stopped};
 
 /// Ten times the solver's own feasibility tolerance: an "optimal" point further outside its bounds is no answer.
@@ -106,7 +106,7 @@ pub enum Simplex {
 
 /// Where a column or row stands in a basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BasisStatus {
     /// At its lower bound.
     Lower,
     /// In the basis, usually between its bounds. There are as many of these as rows.
@@ -121,20 +121,20 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Basis {
     /// By column.
-    pub cols: Vec<Place>,
+    pub cols: Vec<BasisStatus>,
     /// By row.
-    pub rows: Vec<Place>,
+    pub rows: Vec<BasisStatus>,
 }
 
 #[derive(Clone, Copy)]
-struct Bounds {
+struct RangeBounds {
     lower: f64,
     upper: f64,
 }
 
-impl Bounds {
+impl RangeBounds {
     fn new(lower: f64, upper: f64) -> Self {
-        Bounds { lower, upper }
+        RangeBounds { lower, upper }
     }
 
     fn crossed(self) -> bool {
@@ -159,8 +159,8 @@ impl Bounds {
 pub struct LpModel {
     highs: Highs,
     costs: Vec<f64>,
-    cols: Vec<Bounds>,
-    rows: Vec<Bounds>,
+    cols: Vec<RangeBounds>,
+    rows: Vec<RangeBounds>,
     integer: Vec<bool>,
     start: Option<Vec<f64>>,
     fault: Option<LpError>,
@@ -268,7 +268,8 @@ impl LpModel {
             }
             model.highs.add_cols(costs, lowers, uppers, entries)
         });
-        let bounds = lowers.iter().zip(uppers).map(|(&lower, &upper)| Bounds::new(lower, upper));
+        let bounds =
+            lowers.iter().zip(uppers).map(|(&lower, &upper)| RangeBounds::new(lower, upper));
         self.costs.extend(costs);
         self.cols.extend(bounds);
         self.integer.resize(self.cols.len(), false);
@@ -299,7 +300,8 @@ impl LpModel {
             }
             model.highs.add_rows(lowers, uppers, entries)
         });
-        let bounds = lowers.iter().zip(uppers).map(|(&lower, &upper)| Bounds::new(lower, upper));
+        let bounds =
+            lowers.iter().zip(uppers).map(|(&lower, &upper)| RangeBounds::new(lower, upper));
         self.rows.extend(bounds);
         first
     }
@@ -335,7 +337,7 @@ impl LpModel {
         self.edit(|model| {
             model.has_col(col)?;
             check_bounds(&[lower], &[upper])?;
-            model.cols[col.0] = Bounds::new(lower, upper);
+            model.cols[col.0] = RangeBounds::new(lower, upper);
             model.highs.set_col_bounds(col.0, lower, upper)
         });
     }
@@ -345,7 +347,7 @@ impl LpModel {
         self.edit(|model| {
             model.has_row(row)?;
             check_bounds(&[lower], &[upper])?;
-            model.rows[row.0] = Bounds::new(lower, upper);
+            model.rows[row.0] = RangeBounds::new(lower, upper);
             model.highs.set_row_bounds(row.0, lower, upper)
         });
     }
@@ -575,7 +577,7 @@ impl LpModel {
         if !milp && point.duals.len() != self.rows() {
             return Err("the solver has no duals to show".into());
         }
-        let outside = |bounds: &[Bounds], values: &[f64]| {
+        let outside = |bounds: &[RangeBounds], values: &[f64]| {
             bounds.iter().zip(values).position(|(bounds, &value)| !bounds.hold(value))
         };
         if let Some(col) = outside(&self.cols, &point.cols) {
@@ -652,10 +654,10 @@ impl LpModel {
     }
 }
 
-fn settings(limits: &Limits, simplex: Simplex, milp: bool) -> Result<Settings, LpError> {
+fn settings(limits: &Limits, simplex: Simplex, milp: bool) -> Result<HighsOptions, LpError> {
     let mip_gap = limits.mip_gap.unwrap_or(0.0);
     check_finite("gap", &[mip_gap], f64::INFINITY)?;
-    Ok(Settings {
+    Ok(HighsOptions {
         time_limit: limits.time.map_or(f64::INFINITY, |time| time.as_secs_f64()),
         iteration_limit: limits.iterations.filter(|_| !milp).unwrap_or(usize::MAX),
         node_limit: limits.nodes.unwrap_or(usize::MAX),
@@ -670,17 +672,17 @@ fn settings(limits: &Limits, simplex: Simplex, milp: bool) -> Result<Settings, L
 }
 
 /// All rows basic, all columns at a bound: where a cold start begins.
-fn slack_basis(cols: &[Bounds], rows: usize) -> Basis {
-    let place = |bounds: &Bounds| {
+fn slack_basis(cols: &[RangeBounds], rows: usize) -> Basis {
+    let place = |bounds: &RangeBounds| {
         if bounds.lower > -INFINITE {
-            Place::Lower
+            BasisStatus::Lower
         } else if bounds.upper < INFINITE {
-            Place::Upper
+            BasisStatus::Upper
         } else {
-            Place::Free
+            BasisStatus::Free
         }
     };
-    Basis { cols: cols.iter().map(place).collect(), rows: vec![Place::Basic; rows] }
+    Basis { cols: cols.iter().map(place).collect(), rows: vec![BasisStatus::Basic; rows] }
 }
 
 fn keep<T>(items: &mut Vec<T>, doomed: &[bool]) {

@@ -162,7 +162,7 @@ mod by_hand {
         assert_close(&solution.reduced_costs, &[2.0, -1.0, 0.0]);
         assert!(solution.duals.is_empty());
         // With a basis of no rows, too.
-        let basis = Basis { cols: vec![Place::Lower; 3], rows: vec![] };
+        let basis = Basis { cols: vec![BasisStatus::Lower; 3], rows: vec![] };
         model.set_basis(&basis).expect("the right size");
         assert!(close(optimum(&mut model, Simplex::Primal).objective, 11.0));
         model.set_col_bounds(Col(0), 0.0, INF);
@@ -441,7 +441,7 @@ mod misuse {
         let mut model = dense(3, 3, 1);
         let best = optimum(&mut model, Simplex::Dual).objective;
         let mut basis = model.basis().expect("a basis");
-        basis.rows.push(Place::Basic);
+        basis.rows.push(BasisStatus::Basic);
         assert!(matches!(model.set_basis(&basis), Err(LpError::Length { .. })));
         let solution = optimum(&mut model, Simplex::Dual);
         assert_eq!(solution.iterations, 0);
@@ -537,7 +537,7 @@ mod warm {
         let first = optimum(&mut model, Simplex::Dual);
         let basis = model.basis().expect("a basis after a solve");
         let loose: Vec<Row> =
-            (0..40).map(Row).filter(|r| basis.rows[r.0] == Place::Basic).collect();
+            (0..40).map(Row).filter(|r| basis.rows[r.0] == BasisStatus::Basic).collect();
         assert!(!loose.is_empty());
         model.delete_rows(&loose);
         let again = optimum(&mut model, Simplex::Dual);

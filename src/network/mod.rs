@@ -146,14 +146,32 @@ pub struct Network {
     layers: Vec<Dense>,
     /// The weights once more, transposed: single rows lie together here.
     transposed: Vec<Mat<f64>>,
+    /// What the rounding errors of an f32 run are proportional to, layer by layer, the output's last.
+    roundings: Vec<LayerRounding>,
 }
 
 impl Network {
-    /// Chains layers, with a ReLU after each but the last.
+    /// Chains layers, with a ReLU after each but the last. A run in f32 computes each layer as it is.
     ///
     /// # Errors
     /// When there is no hidden layer, shapes do not fit, or a number is not finite.
     pub fn new(layers: Vec<Dense>) -> Result<Self, NetworkError> {
+        let roundings = layers.iter().map(LayerRounding::plain).collect();
+        Self::with_roundings(layers, roundings)
+    }
+
+    /// The same for a file that computes layers in several steps, with what its rounding errors are proportional to.
+    ///
+    /// # Errors
+    /// As [`Network::new`].
+    ///
+    /// # Panics
+    /// When there is not one rounding record for each layer.
+    pub fn with_roundings(
+        layers: Vec<Dense>,
+        roundings: Vec<LayerRounding>,
+    ) -> Result<Self, NetworkError> {
+        assert_eq!(layers.len(), roundings.len(), "one rounding record for each layer");
         if layers.len() < 2 {
             return Err(NetworkError::NoRelu);
         }
@@ -176,12 +194,17 @@ impl Network {
             }
         }
         let transposed = layers.iter().map(|dense| dense.weights.transpose().to_owned()).collect();
-        Ok(Self { layers, transposed })
+        Ok(Self { layers, transposed, roundings })
     }
 
     /// The affine maps, first to last.
     pub fn layers(&self) -> &[Dense] {
         &self.layers
+    }
+
+    /// What the rounding errors of an f32 run are proportional to, layer by layer, the output's last.
+    pub fn roundings(&self) -> &[LayerRounding] {
+        &self.roundings
     }
 
     /// The affine maps that are followed by a ReLU.

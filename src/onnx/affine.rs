@@ -12,7 +12,7 @@ use crate::network::{Dense, LayerRounding};
 
 /// One element: `constant + Σ coefficient · input[index]`.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct AffineRow {
     /// `(index, coefficient)`, indices ascending and distinct.
     pub terms: Vec<(u32, f64)>,
     pub constant: f64,
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub operations: usize,
 }
 
-impl Row {
+impl AffineRow {
     fn scale(&mut self, factor: f64) {
         for (_, coefficient) in &mut self.terms {
             *coefficient *= factor;
@@ -42,7 +42,7 @@ impl Row {
     }
 }
 
-/// A tensor of [`Row`]s, row-major.
+/// A tensor of [`AffineRow`]s, row-major.
 #[derive(Clone, Debug)]
 pub(super) struct Affine {
     /// Number of ReLU layers before the layer whose input the rows refer to.
@@ -50,14 +50,14 @@ pub(super) struct Affine {
     /// Number of values in that input.
     pub inputs: usize,
     pub shape: Vec<usize>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<AffineRow>,
 }
 
 impl Affine {
     /// Element `i` is input `i`.
     pub fn identity(stage: usize, shape: &[usize]) -> Self {
         let inputs: usize = shape.iter().product();
-        let row = |i| Row {
+        let row = |i| AffineRow {
             terms: vec![(i as u32, 1.0)],
             constant: 0.0,
             gain: 1.0,
@@ -104,7 +104,7 @@ impl Affine {
             }
         }
         let bias = self.rows.iter().map(|row| row.constant).collect();
-        let cancelled = |row: &Row| {
+        let cancelled = |row: &AffineRow| {
             let sum: f64 = row.terms.iter().map(|(_, c)| c.abs()).sum();
             if sum > 0.0 { (row.gain / sum).max(1.0) } else { 1.0 }
         };
@@ -146,7 +146,7 @@ impl Mixer {
     }
 
     /// Adds `factor · row`.
-    pub fn add(&mut self, row: &Row, factor: f64) {
+    pub fn add(&mut self, row: &AffineRow, factor: f64) {
         if factor == 0.0 {
             return;
         }
@@ -173,7 +173,7 @@ impl Mixer {
     }
 
     /// The combination so far; the mixer is empty again afterwards.
-    pub fn finish(&mut self) -> Row {
+    pub fn finish(&mut self) -> AffineRow {
         self.touched.sort_unstable();
         let terms =
             self.touched.iter().map(|&index| (index, self.coefficients[index as usize])).collect();
@@ -183,7 +183,7 @@ impl Mixer {
         }
         // A product and an addition for every part.
         let operations = self.longest + self.parts + 1;
-        let row = Row {
+        let row = AffineRow {
             terms,
             constant: self.constant,
             gain: self.gain,

@@ -39,14 +39,10 @@ pub struct Agreement {
 
 /// # Errors
 /// When one logit of one input differs by more than rounding explains, or is not a number.
-pub(super) fn compare(
-    network: &Network,
-    roundings: &[LayerRounding],
-    replay: &Replay,
-) -> Result<Agreement, OnnxProblem> {
+pub(super) fn compare(network: &Network, replay: &Replay) -> Result<Agreement, OnnxProblem> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut trace = Trace::new(network);
-    let allowance = Allowance::new(network, roundings);
+    let allowance = LogitAllowance::new(network, network.roundings());
     let mut agreement =
         Agreement { inputs: 4 * PER_KIND, largest_difference: 0.0, largest_fraction: 0.0 };
     for number in 0..agreement.inputs {
@@ -87,7 +83,7 @@ fn draw(kind: usize, rng: &mut ChaCha8Rng) -> f32 {
 ///
 /// A layer hands on the errors it is given (as independent ones: squares add up) and adds its own,
 /// proportional to the magnitudes it sums. The smallest f32 keeps the allowance above zero.
-struct Allowance<'a> {
+struct LogitAllowance<'a> {
     roundings: &'a [LayerRounding],
     /// Each layer with the absolute values of its weights, and no bias.
     magnitudes: Vec<Dense>,
@@ -95,7 +91,7 @@ struct Allowance<'a> {
     row_squares: Vec<Vec<f64>>,
 }
 
-impl<'a> Allowance<'a> {
+impl<'a> LogitAllowance<'a> {
     fn new(network: &Network, roundings: &'a [LayerRounding]) -> Self {
         let absolute = |dense: &Dense| {
             let weights =
@@ -145,8 +141,7 @@ mod tests {
         let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref()).expect("the fixture loads");
         let mut layers = model.network.layers().to_vec();
         damage(&mut layers);
-        let roundings: Vec<LayerRounding> = layers.iter().map(LayerRounding::plain).collect();
-        compare(&Network::new(layers).expect("shapes fit"), &roundings, &model.replay)
+        compare(&Network::new(layers).expect("shapes fit"), &model.replay)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use tract_onnx::tract_core::ops::cnn::{Conv, PaddingSpec, PoolSpec, SumPool};
 
-use super::affine::{Affine, Mixer, Row};
+use super::affine::{Affine, AffineRow, Mixer};
 use super::dense::{Constant, strides};
 
 /// The output positions of a sliding window and what each one sees.
@@ -98,7 +98,7 @@ fn place(
     spec: &PoolSpec,
     data: &Affine,
     shape: &[usize],
-    mut row: impl FnMut(usize, &Window, &Layout) -> Row,
+    mut row: impl FnMut(usize, &Window, &Layout) -> AffineRow,
 ) -> Result<Affine, String> {
     let (input, output) = (Layout::new(spec, &data.shape)?, Layout::new(spec, shape)?);
     let Windows { extent, windows } = Windows::new(spec, &input);
@@ -106,7 +106,7 @@ fn place(
         return Err(format!("gives {:?} where {extent:?} was expected", output.spatial));
     }
     let within = strides(&extent);
-    let mut rows: Vec<Option<Row>> = vec![None; shape.iter().product()];
+    let mut rows: Vec<Option<AffineRow>> = vec![None; shape.iter().product()];
     for (number, window) in windows.iter().enumerate() {
         let coordinates = (0..extent.len()).map(|axis| number / within[axis] % extent[axis]);
         let offset: usize = coordinates.zip(&output.spatial_strides).map(|(x, s)| x * s).sum();
@@ -114,7 +114,7 @@ fn place(
             rows[offset + channel * output.channel_stride] = Some(row(channel, window, &input));
         }
     }
-    let rows: Option<Vec<Row>> = rows.into_iter().collect();
+    let rows: Option<Vec<AffineRow>> = rows.into_iter().collect();
     let rows = rows.ok_or("some of its outputs are not computed")?;
     Ok(Affine { rows, shape: shape.to_vec(), ..*data })
 }

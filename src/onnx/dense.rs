@@ -399,7 +399,7 @@ fn check_size(rows: usize, columns: usize) -> Result<(), String> {
     }
 }
 
-/// Row-major strides.
+/// AffineRow-major strides.
 pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -17,6 +17,7 @@ mod guard;
 mod replay;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tract_onnx::prelude::*;
 
@@ -25,16 +26,14 @@ pub use error::{OnnxError, OnnxProblem};
 pub use graph::{NodeNote, Role};
 pub use replay::{Replay, ReplayError};
 
-use crate::network::{LayerRounding, Network};
+use crate::network::Network;
 use graph::{Dim, Survey};
 
 /// A classifier read from an ONNX file: our matrices, and tract's run of the same file.
 #[derive(Debug)]
 pub struct OnnxModel {
     /// The extracted network, in `f64`.
-    pub network: Network,
-    /// What the rounding errors of the file are proportional to, layer by layer, the output's last.
-    pub roundings: Vec<LayerRounding>,
+    pub network: Arc<Network>,
     /// The file itself, run by tract in `f32`.
     pub replay: Replay,
     /// The input's dimensions without the batch, such as `[784]` or `[1, 28, 28]`.
@@ -97,10 +96,10 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     for tail in &survey.tails {
         tail.check_axis(survey.opset, output_shape)?;
     }
-    let network = Network::new(lowered.layers)?;
+    let network = Network::with_roundings(lowered.layers, lowered.roundings)?;
     let input_dims = shape[usize::from(batched)..].to_vec();
     let replay = Replay::new(typed, shape, network.inputs(), network.outputs())?;
-    let agreement = check::compare(&network, &lowered.roundings, &replay)?;
+    let agreement = check::compare(&network, &replay)?;
     log::info!(
         "{}: widths {:?}, largest difference to tract {:.1e}",
         path.display(),
@@ -108,8 +107,8 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
         agreement.largest_difference
     );
     let Survey { notes: nodes, opset, .. } = survey;
-    let roundings = lowered.roundings;
-    Ok(OnnxModel { network, roundings, replay, input_dims, nodes, agreement, opset, sha256 })
+    let network = Arc::new(network);
+    Ok(OnnxModel { network, replay, input_dims, nodes, agreement, opset, sha256 })
 }
 
 /// tract's typed graph for a batch of one, the input shape it was made for, and whether that shape

@@ -1,11 +1,14 @@
 //! The checker.
 
-use crate::bounds::{Above, Arithmetic, Line, LinearBounds, Multipliers, NeuronBounds, Weights};
+use crate::bounds::{
+    Arithmetic, LinearBounds, Multipliers, NeuronBounds, NeuronDuals, ReluLine, UpperRelaxation,
+};
 use crate::budget::Budget;
-use crate::input::{InputSet, Move};
 use crate::network::Network;
+use crate::sets::{InputSet, Move};
+use std::sync::Arc;
 
-use super::{Certificate, Claim, Evidence, Leaf, Share, Side};
+use super::{Certificate, Claim, Evidence, Leaf, Share, SplitSide};
 
 /// Bounds recomputed elsewhere may differ in their last bits; relative from 1 on.
 const LAST_BITS: f64 = 1e-9;
@@ -15,7 +18,7 @@ const GRAIN: f64 = 1.0 / (1 << 20) as f64;
 
 /// What a claim comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Checked {
+pub struct CheckedClaim {
     /// The bound as worked out anew.
     pub bound: f64,
     /// Parts looked at.
@@ -24,7 +27,7 @@ pub struct Checked {
 
 /// What is wrong with a claim.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
+pub enum ProofError {
     /// The leaves do not cover the set.
     #[error("the leaves do not cover the set: {0}")]
     Uncovered(String),
@@ -61,17 +64,18 @@ pub enum Fault {
 ///
 /// # Errors
 /// The first thing found that is wrong.
-pub fn check<'n>(
-    network: &'n Network,
+pub fn check(
+    network: &Arc<Network>,
     set: &InputSet,
     objective: &[f64],
-    arithmetic: Arithmetic<'n>,
+    arithmetic: Arithmetic,
     claim: &Claim,
-) -> Result<Checked, Fault> {
+) -> Result<CheckedClaim, ProofError> {
     let mut order: Vec<usize> = (0..claim.leaves.len()).collect();
     covered(&claim.leaves, &mut order, 0)?;
     let unlimited = Budget::unlimited();
-    let whole = LinearBounds::divisible(network, set, Above::Envelopes, arithmetic, &unlimited);
+    let whole =
+        LinearBounds::divisible(network, set, UpperRelaxation::Envelopes, arithmetic, &unlimited);
     let mut checker = Checker { set, objective, whole, ground: None };
     let mut bound = f64::NEG_INFINITY;
     for leaf in order {
@@ -80,35 +84,37 @@ pub fn check<'n>(
         let at_most = |claimed: f64| proven <= claimed + LAST_BITS * claimed.abs().max(1.0);
         let claimed = claim.leaves[leaf].bound;
         if !at_most(claimed) {
-            return Err(Fault::TooLow { leaf, claimed, proven });
+            return Err(ProofError::TooLow { leaf, claimed, proven });
         }
         if !at_most(claim.bound) {
-            return Err(Fault::WholeTooLow { claimed: claim.bound, leaf: claimed });
+            return Err(ProofError::WholeTooLow { claimed: claim.bound, leaf: claimed });
         }
     }
-    Ok(Checked { bound, leaves: claim.leaves.len() })
+    Ok(CheckedClaim { bound, leaves: claim.leaves.len() })
 }
 
 /// Whether leaves that agree in their first `depth` sides cover all that these lead to. Puts them in the order of the tree.
-fn covered(leaves: &[Leaf], order: &mut [usize], depth: usize) -> Result<(), Fault> {
+fn covered(leaves: &[Leaf], order: &mut [usize], depth: usize) -> Result<(), ProofError> {
     let &mut [first, ..] = order else {
-        return Err(Fault::Uncovered("there is a part without a leaf".into()));
+        return Err(ProofError::Uncovered("there is a part without a leaf".into()));
     };
     let Some(&side) = leaves[first].sides.get(depth) else {
         return match order {
             [_] => Ok(()),
-            _ => Err(Fault::Uncovered(format!("leaf {first} is divided by other leaves"))),
+            _ => Err(ProofError::Uncovered(format!("leaf {first} is divided by other leaves"))),
         };
     };
-    let is_on = |k: usize, side: Side| leaves[k].sides.get(depth) == Some(&side);
+    let is_on = |k: usize, side: SplitSide| leaves[k].sides.get(depth) == Some(&side);
     if let Some(odd) = order.iter().find(|&&k| !is_on(k, side) && !is_on(k, side.other())) {
-        return Err(Fault::Uncovered(format!("leaf {odd} is no other side of leaf {first}'s")));
+        return Err(ProofError::Uncovered(format!(
+            "leaf {odd} is no other side of leaf {first}'s"
+        )));
     }
     order.sort_by_key(|&k| !is_on(k, side));
     let on_this = order.partition_point(|&k| is_on(k, side));
     let (these, others) = order.split_at_mut(on_this);
     if others.is_empty() {
-        return Err(Fault::Uncovered(format!(
+        return Err(ProofError::Uncovered(format!(
             "no leaf is on the other side of division {depth} of leaf {first}"
         )));
     }
@@ -116,19 +122,19 @@ fn covered(leaves: &[Leaf], order: &mut [usize], depth: usize) -> Result<(), Fau
     covered(leaves, others, depth + 1)
 }
 
-struct Checker<'c, 'n> {
+struct Checker<'c> {
     set: &'c InputSet,
     objective: &'c [f64],
     /// Bounds over the whole set.
-    whole: LinearBounds<'n>,
+    whole: LinearBounds,
     /// The last part that neurons were bounded anew for, if it is not the whole: leaves come in the order of the tree.
-    ground: Option<(Vec<Side>, LinearBounds<'n>)>,
+    ground: Option<(Vec<SplitSide>, LinearBounds)>,
 }
 
-impl<'n> Checker<'_, 'n> {
+impl Checker<'_> {
     /// The bound that follows from a leaf's certificate.
-    fn bound(&mut self, number: usize, leaf: &Leaf) -> Result<f64, Fault> {
-        let nonsense = |what| Fault::Nonsense { leaf: number, what };
+    fn bound(&mut self, number: usize, leaf: &Leaf) -> Result<f64, ProofError> {
+        let nonsense = |what| ProofError::Nonsense { leaf: number, what };
         let Certificate { needs, fresh, evidence } = &leaf.certificate;
         let anew = leaf.sides.get(..*fresh).ok_or(nonsense("it has fewer sides than were bounded"));
         let after = leaf.sides.get(*fresh..*needs);
@@ -147,23 +153,26 @@ impl<'n> Checker<'_, 'n> {
         };
         Ok(match evidence {
             Evidence::Lines(lines) => {
-                let line =
-                    |&(index, below, envelope): &(usize, f64, f64)| Line { index, below, envelope };
+                let line = |&(index, below, envelope): &(usize, f64, f64)| ReluLine {
+                    index,
+                    below,
+                    envelope,
+                };
                 let of_layer = |lines: &Vec<_>| lines.iter().map(line).collect();
-                let lines: Vec<Vec<Line>> = lines.iter().map(of_layer).collect();
-                linear.draw(self.objective, &lines).value()
+                let lines: Vec<Vec<ReluLine>> = lines.iter().map(of_layer).collect();
+                linear.bound_from_lines(self.objective, &lines).value()
             }
             Evidence::Multipliers { neurons, prices } => {
                 let neurons = spread(linear.neurons(), neurons).map_err(nonsense)?;
                 let multipliers = Multipliers { neurons, prices: prices.clone() };
-                linear.weigh(self.objective, &multipliers).bound.value()
+                linear.dual_bound(self.objective, &multipliers).bound.value()
             }
             Evidence::Empty {} => f64::INFINITY,
         })
     }
 
     /// Bounds the neurons of the part that these sides lead to.
-    fn settle(&mut self, sides: &[Side]) -> Result<(), &'static str> {
+    fn settle(&mut self, sides: &[SplitSide]) -> Result<(), &'static str> {
         if sides.is_empty() {
             self.ground = None;
             return Ok(());
@@ -173,13 +182,15 @@ impl<'n> Checker<'_, 'n> {
         }
         let mut set = self.set.clone();
         for &side in sides {
-            let (Side::AtLeast(share) | Side::AtMost(share)) = side else {
+            let (SplitSide::AtLeast(share) | SplitSide::AtMost(share)) = side else {
                 return Err("neurons are bounded anew behind a neuron's sign");
             };
             checked(share, set.dimension())?;
             let m = Move { pixel: share.pixel, sign: share.sign(), cap: 0.0 };
             set = match side {
-                Side::AtLeast(_) => set.at_least(m, share.amount).ok_or("a centre is rounded")?,
+                SplitSide::AtLeast(_) => {
+                    set.at_least(m, share.amount).ok_or("a centre is rounded")?
+                }
                 _ => set.at_most(m, share.amount),
             };
         }
@@ -202,10 +213,10 @@ fn checked(share: Share, pixels: usize) -> Result<(), &'static str> {
 
 /// The bounds where neurons have these signs: none if nothing is there; those of the ground itself (`Some(None)`) without signs.
 #[expect(clippy::option_option, reason = "nothing there, nothing new, something new")]
-fn signed<'n>(
-    linear: &LinearBounds<'n>,
-    sides: &[Side],
-) -> Result<Option<Option<LinearBounds<'n>>>, &'static str> {
+fn signed(
+    linear: &LinearBounds,
+    sides: &[SplitSide],
+) -> Result<Option<Option<LinearBounds>>, &'static str> {
     let mut part: Option<LinearBounds> = None;
     for sign in sides.iter().filter_map(|side| side.sign()) {
         let known = part.as_ref().unwrap_or(linear).neurons();
@@ -223,20 +234,20 @@ fn signed<'n>(
 }
 
 /// The bounds' own lines where pixels are divided further.
-fn divided<'n>(
-    linear: &LinearBounds<'n>,
-    sides: &[Side],
-) -> Result<Option<LinearBounds<'n>>, &'static str> {
+fn divided(
+    linear: &LinearBounds,
+    sides: &[SplitSide],
+) -> Result<Option<LinearBounds>, &'static str> {
     let mut portion = linear.whole();
     for &side in sides {
-        let (Side::AtLeast(share) | Side::AtMost(share)) = side else {
+        let (SplitSide::AtLeast(share) | SplitSide::AtMost(share)) = side else {
             return Err("pixels and neurons are divided without new bounds in between");
         };
         checked(share, usize::MAX)?;
         let place = linear.place_of(share.pixel, share.sign());
         let place = place.ok_or("a pixel is divided that does not move")?;
         let [at_least, at_most] = linear.divide(&portion, place, share.amount);
-        portion = if matches!(side, Side::AtLeast(_)) { at_least } else { at_most };
+        portion = if matches!(side, SplitSide::AtLeast(_)) { at_least } else { at_most };
     }
     Ok(Some(linear.within(&portion)))
 }
@@ -245,14 +256,14 @@ fn divided<'n>(
 fn spread(
     neurons: &NeuronBounds,
     sparse: &[Vec<(usize, f64, f64)>],
-) -> Result<Vec<Vec<Weights>>, &'static str> {
-    let zeros = |layer: usize| vec![Weights::default(); neurons.layer(layer).len()];
-    let mut weights: Vec<Vec<Weights>> = (0..neurons.hidden()).map(zeros).collect();
+) -> Result<Vec<Vec<NeuronDuals>>, &'static str> {
+    let zeros = |layer: usize| vec![NeuronDuals::default(); neurons.layer(layer).len()];
+    let mut weights: Vec<Vec<NeuronDuals>> = (0..neurons.hidden()).map(zeros).collect();
     for (layer, entries) in sparse.iter().enumerate() {
         for &(index, multiplier, envelope) in entries {
             let of_layer = weights.get_mut(layer).and_then(|layer| layer.get_mut(index));
             *of_layer.ok_or("there is no neuron for a multiplier")? =
-                Weights { multiplier, envelope };
+                NeuronDuals { multiplier, envelope };
         }
     }
     Ok(weights)

@@ -7,11 +7,11 @@ mod check;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{Line, Multipliers, Sign, Weights};
-use crate::input::Norm;
+use crate::bounds::{Multipliers, NeuronDuals, ReluLine, Sign};
 use crate::network::NeuronId;
+use crate::sets::Norm;
 
-pub use check::{Checked, Fault, check};
+pub use check::{CheckedClaim, ProofError, check};
 
 /// The version of the file format.
 pub const SCHEMA: &str = "rw-adv-proof/1";
@@ -61,7 +61,7 @@ pub struct Claim {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Leaf {
     /// The divisions that lead to it, in order.
-    pub sides: Vec<Side>,
+    pub sides: Vec<SplitSide>,
     /// No point of the part has a larger margin.
     pub bound: f64,
     /// Why.
@@ -72,15 +72,15 @@ pub struct Leaf {
 /// One side of a division.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum SplitSide {
     /// A pixel's move is made to at least this amount more.
     AtLeast(Share),
     /// A pixel's move is made to at most this amount more.
     AtMost(Share),
     /// A neuron's pre-activation is at least 0.
-    On(Place),
+    On(NeuronRef),
     /// A neuron's pre-activation is at most 0.
-    Off(Place),
+    Off(NeuronRef),
 }
 
 /// How far a pixel moves.
@@ -103,23 +103,23 @@ impl Share {
 
 /// A hidden neuron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct NeuronRef {
     /// Hidden layer, base 0.
     pub layer: usize,
     /// Place in it, base 0.
     pub neuron: usize,
 }
 
-impl Side {
+impl SplitSide {
     /// The side on which a neuron has this sign.
     pub fn of(Sign { neuron: NeuronId { layer, index }, on }: Sign) -> Self {
-        let place = Place { layer, neuron: index };
+        let place = NeuronRef { layer, neuron: index };
         if on { Self::On(place) } else { Self::Off(place) }
     }
 
     /// The sign that it demands, if it is about a neuron.
     pub fn sign(self) -> Option<Sign> {
-        let (Place { layer, neuron: index }, on) = match self {
+        let (NeuronRef { layer, neuron: index }, on) = match self {
             Self::On(place) => (place, true),
             Self::Off(place) => (place, false),
             Self::AtLeast(_) | Self::AtMost(_) => return None,
@@ -170,8 +170,8 @@ pub enum Evidence {
 
 impl Evidence {
     /// Of lines.
-    pub fn lines(lines: &[Vec<Line>]) -> Self {
-        let of_layer = |lines: &Vec<Line>| {
+    pub fn lines(lines: &[Vec<ReluLine>]) -> Self {
+        let of_layer = |lines: &Vec<ReluLine>| {
             lines.iter().map(|line| (line.index, line.below, line.envelope)).collect()
         };
         Self::Lines(lines.iter().map(of_layer).collect())
@@ -179,8 +179,8 @@ impl Evidence {
 
     /// Of multipliers, one pair for each neuron of each layer.
     pub fn multipliers(multipliers: &Multipliers) -> Self {
-        let of_layer = |of_layer: &Vec<Weights>| {
-            let some = of_layer.iter().enumerate().filter(|(_, w)| **w != Weights::default());
+        let of_layer = |of_layer: &Vec<NeuronDuals>| {
+            let some = of_layer.iter().enumerate().filter(|(_, w)| **w != NeuronDuals::default());
             some.map(|(index, w)| (index, w.multiplier, w.envelope)).collect()
         };
         let neurons = multipliers.neurons.iter().map(of_layer).collect();

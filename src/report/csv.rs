@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::json;
-use super::record::Record;
 use super::table::Table;
+use crate::record::Record;
+use crate::record::json;
 
 /// Writes a head and all rows. What was not computed is an empty cell.
 ///
@@ -24,8 +24,8 @@ pub fn write(out: impl Write, records: &[Record]) -> io::Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::record::tests::record;
     use super::*;
+    use crate::record::record;
 
     fn written(records: &[Record]) -> String {
         let mut out = Vec::new();

@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::json::{self, Fields};
-use super::record::{Record, Standing, by_image};
-use crate::verdict::Verdict;
+use crate::judge::Verdict;
+use crate::record::json::{self, Fields};
+use crate::record::{ImageOutcome, Record, by_image};
 
 /// Writes one test suite. `settings` say of which model and budget, if they are known.
 ///
@@ -63,24 +63,24 @@ struct Case {
 impl Case {
     fn new(records: &[&Record]) -> Self {
         let first = records[0];
-        let standing = Standing::of_image(records);
+        let standing = ImageOutcome::of_image(records);
         let (outcome, kind) = match standing {
-            Standing::Certified => (Outcome::Passes, "certified"),
-            Standing::Undecided => (Outcome::Skipped, "unknown"),
-            Standing::Attacked => (Outcome::Fails, "adversarial"),
-            Standing::Misclassified => (Outcome::Fails, "misclassified"),
+            ImageOutcome::Certified => (Outcome::Passes, "certified"),
+            ImageOutcome::Undecided => (Outcome::Skipped, "unknown"),
+            ImageOutcome::Attacked => (Outcome::Fails, "adversarial"),
+            ImageOutcome::Misclassified => (Outcome::Fails, "misclassified"),
         };
         let targets = |verdict: Verdict| -> String {
             let of_verdict = records.iter().filter(|record| record.verdict == verdict);
             of_verdict.map(|record| record.target.to_string()).collect::<Vec<_>>().join(", ")
         };
         let message = match standing {
-            Standing::Certified => String::new(),
-            Standing::Undecided => format!("not excluded: {}", targets(Verdict::Unknown)),
-            Standing::Attacked => {
+            ImageOutcome::Certified => String::new(),
+            ImageOutcome::Undecided => format!("not excluded: {}", targets(Verdict::Unknown)),
+            ImageOutcome::Attacked => {
                 format!("{} can be made {}", first.predicted, targets(Verdict::Adversarial))
             }
-            Standing::Misclassified => {
+            ImageOutcome::Misclassified => {
                 let label = first.label.unwrap_or(first.predicted);
                 format!("predicted as {}, labelled {label}", first.predicted)
             }
@@ -153,8 +153,8 @@ fn fit(text: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::record::tests::record;
     use super::*;
+    use crate::record::record;
 
     fn written(records: &[Record], settings: &str) -> String {
         let mut out = Vec::new();

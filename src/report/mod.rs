@@ -1,43 +1,15 @@
-//! What the user gets to see: records, a table, JSON, files.
+//! What the user gets to see: tables, pictures, figures, one page.
 
-mod attempts;
 pub mod csv;
 pub mod figure;
 mod histogram;
 pub mod html;
-pub mod json;
 pub mod junit;
-mod manifest;
-mod maximize;
-mod npy;
 mod paint;
-mod plan;
-mod png;
+pub(crate) mod png;
 mod progress;
-mod proof;
-mod radius;
-mod record;
-mod results;
-mod resumable;
-mod shard;
-mod sketch;
-mod stored;
 mod table;
 pub mod text;
-mod witness;
 
-pub use attempts::{Gathered, merge};
-pub use manifest::{Manifest, data_sha256};
-pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
 pub use paint::Paint;
-pub use plan::Plan;
 pub use progress::{Progress, with_bar_aside};
-pub use proof::ProofFiles;
-pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
-pub use record::{CommonSettings, Record, SCHEMA, Settings, Standings, Summary, standings};
-pub use results::{Contents, Opened, Opening, ReportError, ResultDirectory, write_summary};
-pub use resumable::{Key, Resumable, StoredWitness};
-pub use shard::{Shard, ranges};
-pub use sketch::Sketch;
-pub use stored::Stored;
-pub use witness::{SavedWitness, WitnessFiles};

@@ -7,7 +7,7 @@
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 
-use crate::input::PictureLayout;
+use crate::data::PictureLayout;
 
 /// Strips enlarge a picture, by a whole number, until its longer side has about this many pixels.
 const STRIP_SIDE: usize = 224;
@@ -187,7 +187,7 @@ pub fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::input::{Colour, DataSource, Dataset};
+    use crate::data::{Colour, DataSource, Dataset};
 
     fn read_back(file: &[u8], dims: &[usize]) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Records as a table: a row each, a column per field.
 
-use super::json::{self, Fields, Value};
-use super::record::Record;
+use crate::record::Record;
+use crate::record::json::{self, Fields, Value};
 
 /// The columns, what is looked at first before the rest. Lists, such as `bound_trace`, are no cells.
 const COLUMNS: [&str; 32] = [
@@ -69,8 +69,8 @@ impl Table {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::record::tests::record;
     use super::*;
+    use crate::record::record;
 
     #[test]
     fn every_field_is_a_column_unless_it_is_a_list() {

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::histogram::histogram;
-use super::maximize::MaximizeRecord;
 use super::paint::Paint;
-use super::radius::{Averages, RadiusRecord, RadiusSummary};
-use super::record::{Record, Summary};
-use super::shard::ranges;
 use crate::onnx::{NodeNote, OnnxModel, Role};
+use crate::record::MaximizeRecord;
+use crate::record::{Averages, RadiusRecord, RadiusSummary};
+use crate::record::{Record, Summary};
+use crate::run::ranges;
 
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {

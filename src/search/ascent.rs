@@ -6,7 +6,7 @@
 use crate::budget::Budget;
 use crate::encode::Vertices;
 use crate::network::{ActivationPattern, NeuronId, Trace};
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
 /// Vertices visited at most: ascents need about ten.
@@ -16,7 +16,7 @@ const MOST_PIECES: usize = 200;
 
 /// Climbs from `start` until no vertex is better to first order, or the time is up.
 pub fn frank_wolfe(
-    query: &Query,
+    problem: &Problem,
     start: Candidate,
     vertices: &mut Vertices,
     trace: &mut Trace,
@@ -27,9 +27,9 @@ pub fn frank_wolfe(
         if budget.is_spent() {
             break;
         }
-        query.network.forward(&best.point, trace);
+        problem.network.forward(&best.point, trace);
         let pattern = ActivationPattern::at(trace);
-        let gradient = query.network.gradient(&query.objective, &pattern);
+        let gradient = problem.network.gradient(problem.weights(), &pattern);
         let vertex = match vertices.maximise(&gradient) {
             Ok(vertex) => vertex,
             Err(error) => {
@@ -41,11 +41,11 @@ pub fn frank_wolfe(
         if vertex.value <= here + tolerance::GAIN {
             break;
         }
-        let full = query.evaluate(vertex.point, trace);
+        let full = problem.evaluate(vertex.point, trace);
         let next = if full.margin > best.margin {
             full
         } else {
-            first_maximum(query, &best.point, &full.point, trace, budget)
+            first_maximum(problem, &best.point, &full.point, trace, budget)
         };
         if next.margin <= best.margin + tolerance::GAIN {
             break;
@@ -57,13 +57,13 @@ pub fn frank_wolfe(
 
 /// The first maximum on the way from `from` to `to`.
 fn first_maximum(
-    query: &Query,
+    problem: &Problem,
     from: &[f64],
     to: &[f64],
     trace: &mut Trace,
     budget: &Budget,
 ) -> Candidate {
-    let network = query.network;
+    let network = &problem.network;
     network.forward(from, trace);
     let mut pattern = ActivationPattern::at(trace);
     let mut ahead = Trace::new(network);
@@ -75,7 +75,7 @@ fn first_maximum(
         // On this piece everything is affine: `trace` at the near end, `ahead` extrapolated to the far one.
         network.forward_held(&at, &pattern, trace);
         network.forward_held(to, &pattern, &mut ahead);
-        if query.value(&ahead) <= query.value(trace) {
+        if problem.value(&ahead) <= problem.value(trace) {
             break;
         }
         let mut step = 1.0;
@@ -107,5 +107,5 @@ fn first_maximum(
             pattern.flip(neuron);
         }
     }
-    query.evaluate(at, trace)
+    problem.evaluate(at, trace)
 }

@@ -7,11 +7,11 @@ use rand_chacha::ChaCha8Rng;
 use super::incumbent::Incumbent;
 use super::signs::{REACH, sign_ascent};
 use super::starts::{StartKind, Starts};
-use super::{Ended, Method, SearchOptions, frank_wolfe};
+use super::{Method, MethodResult, SearchOptions, frank_wolfe};
 use crate::bounds::NeuronBounds;
 use crate::encode::{RegionLp, Vertices};
 use crate::network::{ActivationPattern, Trace};
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 use crate::walk::{StopReason, Walk, WayOut, walk};
 
 /// Many climbs end in few places. After so many starts without gain, one that climbs to where a walk has been is walked from
@@ -22,18 +22,18 @@ const UNCLIMBED_AFTER: usize = 34;
 const REACH_NEARBY: f64 = 0.1;
 
 pub(super) fn climb<'q>(
-    query: &'q Query<'_>,
+    problem: &'q Problem,
     bounds: &dyn Fn() -> &'q NeuronBounds,
     options: &SearchOptions,
     rng: ChaCha8Rng,
     incumbent: &mut Incumbent,
-) -> Ended {
-    let mut trace = Trace::new(query.network);
-    let mut region = RegionLp::new(query);
-    let mut vertices = Vertices::new(&query.set, *incumbent.budget);
+) -> MethodResult {
+    let mut trace = Trace::new(&problem.network);
+    let mut region = RegionLp::new(problem);
+    let mut vertices = Vertices::new(&problem.set, *incumbent.budget);
     let mut seen: HashSet<ActivationPattern> = HashSet::new();
-    let mut starts = Starts::new(query, bounds, options, rng);
-    let mut promise = Promise::new(query, options.patience);
+    let mut starts = Starts::new(problem, bounds, options, rng);
+    let mut filter = WalkFilter::new(problem, options.patience);
     let mut finished = 0;
     let stop = loop {
         if let Some(stop) = incumbent.stop() {
@@ -48,18 +48,18 @@ pub(super) fn climb<'q>(
                 continue;
             }
         };
-        let mut start = query.evaluate(point, &mut trace);
+        let mut start = problem.evaluate(point, &mut trace);
         // Two ways of walking end in different places: what is not climbed is walked as in the paper.
         let mut way_out = WayOut::Epsilon;
         let climbs = starts.climbs(kind);
         if climbs {
-            let climbed = if query.set.is_box() && options.method == Method::Rw {
+            let climbed = if problem.set.is_box() && options.method == Method::Rw {
                 let reach = if kind == StartKind::Nearby { REACH_NEARBY } else { REACH };
-                sign_ascent(query, start.clone(), reach, &mut trace, incumbent.budget)
+                sign_ascent(problem, start.clone(), reach, &mut trace, incumbent.budget)
             } else {
-                frank_wolfe(query, start.clone(), &mut vertices, &mut trace, incumbent.budget)
+                frank_wolfe(problem, start.clone(), &mut vertices, &mut trace, incumbent.budget)
             };
-            query.network.forward(&climbed.point, &mut trace);
+            problem.network.forward(&climbed.point, &mut trace);
             if incumbent.idle() < UNCLIMBED_AFTER || !seen.contains(&ActivationPattern::at(&trace))
             {
                 start = climbed;
@@ -72,14 +72,14 @@ pub(super) fn climb<'q>(
                 finished += usize::from(!incumbent.budget.is_spent());
                 None
             }
-            Method::Rw if climbs => promise.pick(start, incumbent.best.margin),
+            Method::Rw if climbs => filter.pick(start, incumbent.best.margin),
             _ => Some(start),
         };
         if let Some(start) = walks_from.filter(|_| incumbent.stop().is_none()) {
             let before = start.margin;
             let Walk { end, stop } = walk(&mut region, start, &mut seen, way_out, incumbent.budget);
             if climbs {
-                promise.learn(end.margin - before);
+                filter.learn(end.margin - before);
             }
             gained |= incumbent.offer(end);
             finished += usize::from(stop == StopReason::LocalOptimum);
@@ -89,13 +89,13 @@ pub(super) fn climb<'q>(
         starts.learn(kind, gained, work.iterations - spent);
     };
     let work = region.work() + vertices.work() + starts.work();
-    Ended { stop, starts: starts.made(), finished, work, claimed_bound: None }
+    MethodResult { stop, starts: starts.made(), finished, work, claimed_bound: None }
 }
 
 /// Which ends of climbs are walked from. Where region LPs are small, all. In a box of a larger network a walk costs as much as many climbs: there
 /// the first climbs are only compared, and the best is walked from; afterwards those that three times the mean gain of a walk would lift
 /// above the best point.
-struct Promise {
+struct WalkFilter {
     /// Climbs still to be compared, the last one included; none where all are walked from.
     to_compare: Option<usize>,
     best: Option<Candidate>,
@@ -103,7 +103,7 @@ struct Promise {
     gains: f64,
 }
 
-impl Promise {
+impl WalkFilter {
     /// Climbs that are only compared.
     const FIRST: usize = 10;
 
@@ -113,9 +113,9 @@ impl Promise {
     /// How many times the mean gain to hope for.
     const HOPE: f64 = 3.0;
 
-    fn new(query: &Query, patience: usize) -> Self {
-        let network = query.network;
-        let large = query.set.is_box() && network.neurons() * network.inputs() >= Self::LARGE;
+    fn new(problem: &Problem, patience: usize) -> Self {
+        let network = &problem.network;
+        let large = problem.set.is_box() && network.neurons() * network.inputs() >= Self::LARGE;
         // Whoever has little patience wants to see a walk nevertheless.
         let to_compare = large.then_some(Self::FIRST.min(patience));
         Self { to_compare, best: None, walks: 0, gains: 0.0 }
@@ -153,16 +153,16 @@ mod tests {
     #[test]
     fn of_the_first_climbs_the_best_is_walked_from_then_what_may_become_the_best() {
         let end = |margin: f64| Candidate { point: vec![margin], margin };
-        let mut promise = Promise { to_compare: Some(4), best: None, walks: 0, gains: 0.0 };
+        let mut filter = WalkFilter { to_compare: Some(4), best: None, walks: 0, gains: 0.0 };
         for margin in [1.0, 5.0, 1.0] {
-            assert_eq!(promise.pick(end(margin), 5.0), None);
+            assert_eq!(filter.pick(end(margin), 5.0), None);
         }
-        assert_eq!(promise.pick(end(2.0), 5.0), Some(end(5.0)));
-        promise.learn(0.7);
-        promise.learn(0.3);
-        assert_eq!(promise.pick(end(4.4), 6.0), None);
-        assert_eq!(promise.pick(end(4.6), 6.0), Some(end(4.6)));
-        let mut all = Promise { to_compare: None, best: None, walks: 0, gains: 0.0 };
+        assert_eq!(filter.pick(end(2.0), 5.0), Some(end(5.0)));
+        filter.learn(0.7);
+        filter.learn(0.3);
+        assert_eq!(filter.pick(end(4.4), 6.0), None);
+        assert_eq!(filter.pick(end(4.6), 6.0), Some(end(4.6)));
+        let mut all = WalkFilter { to_compare: None, best: None, walks: 0, gains: 0.0 };
         assert_eq!(all.pick(end(1.0), 9.0), Some(end(1.0)));
     }
 }

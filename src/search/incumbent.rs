@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Curve, SearchStop};
 use crate::budget::Budget;
 use crate::network::Trace;
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
 /// What every method has in common.
@@ -24,13 +24,13 @@ pub(super) struct Incumbent<'s> {
 impl<'s> Incumbent<'s> {
     /// Begins with the set's centre.
     pub fn new(
-        query: &Query,
+        problem: &Problem,
         patience: usize,
         budget: &'s Budget<'s>,
         better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
     ) -> Self {
-        let mut trace = Trace::new(query.network);
-        let best = query.evaluate(query.set.centre().to_vec(), &mut trace);
+        let mut trace = Trace::new(&problem.network);
+        let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
         let enough = better(&best).is_break();

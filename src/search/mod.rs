@@ -2,14 +2,11 @@
 //! against, on the same problems.
 
 mod ascent;
-mod branch;
+mod baselines;
 mod climb;
-mod gradient;
 mod incumbent;
-mod milp;
 mod observer;
 mod relaxed;
-mod sample_mip;
 mod signs;
 mod starts;
 
@@ -24,15 +21,12 @@ use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
 use crate::encode::{Vertices, Work};
 use crate::network::Trace;
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 use crate::walk::WayOut;
 use incumbent::Incumbent;
 pub use observer::Observer;
 
 use ascent::frank_wolfe;
-pub use branch::{
-    BranchOptions, BranchStop, Branched, FEW, Proven, TreeEvent, TreeState, Until, branch_and_bound,
-};
 use signs::{REACH, sign_ascent};
 
 /// Which algorithm.
@@ -131,7 +125,7 @@ pub type Curve = Vec<(Duration, f64)>;
 
 /// What a search found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// The best point.
     pub best: Candidate,
     /// Number of starts.
@@ -151,14 +145,14 @@ pub struct Found {
 }
 
 /// The first climb alone, from the set's centre: a few milliseconds, and often the optimum.
-pub fn ascend(query: &Query, budget: &Budget) -> Found {
-    let mut trace = Trace::new(query.network);
-    let centre = query.evaluate(query.set.centre().to_vec(), &mut trace);
+pub fn ascend(problem: &Problem, budget: &Budget) -> SearchResult {
+    let mut trace = Trace::new(&problem.network);
+    let centre = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
     let begin = (budget.elapsed(), centre.margin);
-    let best = ascend_from(query, centre, &mut trace, budget);
+    let best = ascend_from(problem, centre, &mut trace, budget);
     let time_to_best = budget.elapsed();
     let curve = vec![begin, (time_to_best, best.margin)];
-    Found {
+    SearchResult {
         best,
         starts: 1,
         finished: 1,
@@ -172,20 +166,20 @@ pub fn ascend(query: &Query, budget: &Budget) -> Found {
 
 /// First-order ascent from a point of the set, the one that suits the set.
 pub fn ascend_from(
-    query: &Query,
+    problem: &Problem,
     start: Candidate,
     trace: &mut Trace,
     budget: &Budget,
 ) -> Candidate {
-    if query.set.is_box() {
-        sign_ascent(query, start, REACH, trace, budget)
+    if problem.set.is_box() {
+        sign_ascent(problem, start, REACH, trace, budget)
     } else {
-        let mut vertices = Vertices::new(&query.set, *budget);
-        frank_wolfe(query, start, &mut vertices, trace, budget)
+        let mut vertices = Vertices::new(&problem.set, *budget);
+        frank_wolfe(problem, start, &mut vertices, trace, budget)
     }
 }
 
-impl Found {
+impl SearchResult {
     /// This, after `earlier` if there was such a search: with its point if that is better.
     pub fn after(mut self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
@@ -208,7 +202,7 @@ impl Found {
 }
 
 /// How a method ended; the best point is the incumbent's.
-struct Ended {
+struct MethodResult {
     stop: SearchStop,
     starts: usize,
     finished: usize,
@@ -216,30 +210,32 @@ struct Ended {
     claimed_bound: Option<f64>,
 }
 
-/// Searches for the best point of the query's set. `bounds` are those of the query's neurons, made when a method first needs
+/// Searches for the best point of the problem's set. `bounds` are those of the problem's neurons, made when a method first needs
 /// them. Every better point is offered to `better`, which may end the search.
 pub fn search<'q>(
-    query: &'q Query<'_>,
+    problem: &'q Problem,
     bounds: &dyn Fn() -> &'q NeuronBounds,
     options: &SearchOptions,
     budget: &Budget,
     mut better: impl FnMut(&Candidate) -> ControlFlow<()>,
-) -> Found {
+) -> SearchResult {
     let rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut incumbent = Incumbent::new(query, options.patience, budget, &mut better);
+    let mut incumbent = Incumbent::new(problem, options.patience, budget, &mut better);
     let ended = match options.method {
         Method::Rw | Method::Paper | Method::FrankWolfe => {
-            climb::climb(query, bounds, options, rng, &mut incumbent)
+            climb::climb(problem, bounds, options, rng, &mut incumbent)
         }
-        Method::SampleMip => sample_mip::sample_and_mip(query, bounds, rng, &mut incumbent),
+        Method::SampleMip => {
+            baselines::sample_mip::sample_and_mip(problem, bounds, rng, &mut incumbent)
+        }
         Method::Milp { warm } => {
-            milp::branch_and_bound(query, bounds, options, warm, &mut incumbent)
+            baselines::milp::branch_and_bound(problem, bounds, options, warm, &mut incumbent)
         }
-        Method::Apgd => gradient::ascend(query, rng, &mut incumbent),
+        Method::Apgd => baselines::apgd::ascend(problem, rng, &mut incumbent),
     };
-    let Ended { stop, starts, finished, work, claimed_bound } = ended;
+    let MethodResult { stop, starts, finished, work, claimed_bound } = ended;
     let Incumbent { best, time_to_best, curve, .. } = incumbent;
-    Found { best, starts, finished, claimed_bound, work, time_to_best, curve, stop }
+    SearchResult { best, starts, finished, claimed_bound, work, time_to_best, curve, stop }
 }
 
 #[cfg(test)]
@@ -255,11 +251,11 @@ mod tests {
     }
 
     /// What a search found that reached these margins, a second each.
-    fn found(begin: u64, margins: &[f64]) -> Found {
+    fn found(begin: u64, margins: &[f64]) -> SearchResult {
         let curve: Curve =
             (begin..).map(Duration::from_secs).zip(margins.iter().copied()).collect();
         let &(time_to_best, margin) = curve.last().expect("a margin");
-        Found {
+        SearchResult {
             best: Candidate { point: vec![margin], margin },
             starts: 1,
             finished: 1,
@@ -273,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_curve_goes_on_where_an_earlier_search_ended() {
-        let seconds = |found: &Found| -> Vec<(u64, f64)> {
+        let seconds = |found: &SearchResult| -> Vec<(u64, f64)> {
             found.curve.iter().map(|&(time, margin)| (time.as_secs(), margin)).collect()
         };
         let earlier = || Some(found(0, &[-3.0, 1.0]));

@@ -1,8 +1,8 @@
 //! For whoever wants to hear how an attack goes: progress bars, logs, plots. Nothing here prints.
 
 use crate::bounds::CertifiedBound;
-use crate::query::Candidate;
-use crate::search::TreeState;
+use crate::branch::TreeState;
+use crate::problem::Candidate;
 
 /// Hears of every improvement, on the thread that made it. To end a search early, raise the flag of its
 /// [`Budget`](crate::budget::Budget).

@@ -6,34 +6,34 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionError, Relaxation, Relaxed, Work};
+use crate::encode::{RegionError, Relaxation, RelaxationSolution, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
-use crate::query::Query;
+use crate::problem::Problem;
 
 /// The paper's δ: even a neuron whose relaxed state agrees with its real one may be drawn.
 const DELTA: f64 = 0.05;
 
 /// The relaxation, restricted a little more with every start.
-pub struct RelaxedStarts<'q, 'n> {
-    query: &'q Query<'n>,
-    relaxation: Relaxation<'q, 'n>,
+pub struct RelaxedStarts<'q> {
+    problem: &'q Problem,
+    relaxation: Relaxation<'q>,
     neurons: Vec<NeuronId>,
-    root: Option<Relaxed>,
-    current: Option<Relaxed>,
+    root: Option<RelaxationSolution>,
+    current: Option<RelaxationSolution>,
     layer: usize,
     /// Neurons that were drawn since the last return to the root, fixed or found infeasible to fix.
     drawn: Vec<bool>,
     trace: Trace,
 }
 
-impl<'q, 'n> RelaxedStarts<'q, 'n> {
+impl<'q> RelaxedStarts<'q> {
     /// Nothing is solved yet.
-    pub fn new(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        let relaxation = Relaxation::new(query, bounds);
+    pub fn new(problem: &'q Problem, bounds: &'q NeuronBounds) -> Self {
+        let relaxation = Relaxation::new(problem, bounds);
         let neurons: Vec<NeuronId> = relaxation.neurons().collect();
         let drawn = vec![false; neurons.len()];
-        let trace = Trace::new(query.network);
-        Self { query, relaxation, neurons, root: None, current: None, layer: 0, drawn, trace }
+        let trace = Trace::new(&problem.network);
+        Self { problem, relaxation, neurons, root: None, current: None, layer: 0, drawn, trace }
     }
 
     /// What the relaxations have cost.
@@ -53,13 +53,13 @@ impl<'q, 'n> RelaxedStarts<'q, 'n> {
             self.root = Some(root.clone());
             return Ok(self.current.insert(root).point.clone());
         };
-        self.query.network.forward(&current.point, &mut self.trace);
+        self.problem.network.forward(&current.point, &mut self.trace);
         let pattern = ActivationPattern::at(&self.trace);
         let mut weights = self.weights(&pattern, &current.z);
         loop {
             let Some(place) = draw(&weights, rng) else {
                 self.layer += 1;
-                if self.layer == self.query.network.hidden().len() {
+                if self.layer == self.problem.network.hidden().len() {
                     // x̃ once more, so that a round in which no fixing was feasible has an end.
                     let root = root.clone();
                     self.let_go();

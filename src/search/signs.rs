@@ -6,7 +6,7 @@
 
 use crate::budget::Budget;
 use crate::network::{ActivationPattern, Trace};
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 
 /// The first step of an ascent from anywhere, as a share of the box.
 pub(super) const REACH: f64 = 1.0;
@@ -22,16 +22,16 @@ const HELPED: f64 = 0.75;
 
 /// Climbs from `start`; the first step is `reach` times the width of the box.
 pub(super) fn sign_ascent(
-    query: &Query,
+    problem: &Problem,
     start: Candidate,
     reach: f64,
     trace: &mut Trace,
     budget: &Budget,
 ) -> Candidate {
-    let set = &query.set;
+    let set = &problem.set;
     let ranges: Vec<(f64, f64)> = (0..set.dimension()).map(|i| set.range(i)).collect();
     let mut step = reach;
-    let mut gradient = gradient_at(query, &start.point, trace);
+    let mut gradient = gradient_at(problem, &start.point, trace);
     let (mut here, mut before) = (start.clone(), start.point.clone());
     let (mut best, mut best_gradient) = (start, gradient.clone());
     let mut checkpoint = Checkpoint::first();
@@ -50,9 +50,9 @@ pub(super) fn sign_ascent(
             (x + new * (aim - x) + (1.0 - new) * (x - before[i])).clamp(lower, upper)
         });
         let moved: Vec<f64> = moved.collect();
-        let next = query.evaluate(moved, trace);
+        let next = problem.evaluate(moved, trace);
         let pattern = ActivationPattern::at(trace);
-        gradient = query.network.gradient(&query.objective, &pattern);
+        gradient = problem.network.gradient(problem.weights(), &pattern);
         helped += usize::from(next.margin > here.margin);
         before = std::mem::replace(&mut here, next).point;
         if here.margin > best.margin {
@@ -76,9 +76,9 @@ pub(super) fn sign_ascent(
     best
 }
 
-fn gradient_at(query: &Query, point: &[f64], trace: &mut Trace) -> Vec<f64> {
-    query.network.forward(point, trace);
-    query.network.gradient(&query.objective, &ActivationPattern::at(trace))
+fn gradient_at(problem: &Problem, point: &[f64], trace: &mut Trace) -> Vec<f64> {
+    problem.network.forward(point, trace);
+    problem.network.gradient(problem.weights(), &ActivationPattern::at(trace))
 }
 
 /// When to look back: after 22 % of the steps, then in shorter and shorter intervals down to 6 %.

@@ -9,7 +9,7 @@ use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
 use crate::encode::{RegionError, Vertices, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
-use crate::query::{Candidate, Query};
+use crate::problem::{Candidate, Problem};
 
 /// How likely a neuron is drawn in the state that helps the objective.
 const OPTIMISM: f64 = 0.9;
@@ -44,12 +44,12 @@ pub enum StartKind {
 }
 
 /// All kinds behind one door; the next kind is drawn by what it has brought for its cost so far.
-pub struct Starts<'s, 'q, 'n> {
-    query: &'q Query<'n>,
+pub struct Starts<'s, 'q> {
+    problem: &'q Problem,
     method: Method,
     bounds: &'s dyn Fn() -> &'q NeuronBounds,
     /// Made when it is first asked: neuron bounds may cost more than a whole search without it.
-    relaxed: Option<RelaxedStarts<'q, 'n>>,
+    relaxed: Option<RelaxedStarts<'q>>,
     rng: ChaCha8Rng,
     trace: Trace,
     made: usize,
@@ -75,24 +75,26 @@ impl Score {
     }
 }
 
-impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
+impl<'s, 'q> Starts<'s, 'q> {
     pub fn new(
-        query: &'q Query<'n>,
+        problem: &'q Problem,
         bounds: &'s dyn Fn() -> &'q NeuronBounds,
         options: &SearchOptions,
         rng: ChaCha8Rng,
     ) -> Self {
         let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Nearby, StartKind::Relaxed];
-        let scores = kinds.map(|kind| (kind, Score::of(kind, relaxed_cost(query))));
-        let trace = Trace::new(query.network);
-        Self { query, method: options.method, bounds, relaxed: None, rng, trace, made: 0, scores }
+        let scores = kinds.map(|kind| (kind, Score::of(kind, relaxed_cost(problem))));
+        let trace = Trace::new(&problem.network);
+        Self { problem, method: options.method, bounds, relaxed: None, rng, trace, made: 0, scores }
     }
 
     /// Whether to climb before walking. Ascents lead to few ends: the centre's second start and the relaxation's points are
     /// walked from directly, which takes longer and ends elsewhere.
     pub fn climbs(&self, kind: StartKind) -> bool {
         match self.method {
-            Method::Rw => kind != StartKind::Relaxed && (self.made != 2 || self.query.set.is_box()),
+            Method::Rw => {
+                kind != StartKind::Relaxed && (self.made != 2 || self.problem.set.is_box())
+            }
             method => method == Method::FrankWolfe,
         }
     }
@@ -120,14 +122,14 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
         let kind = self.kind();
         self.made += 1;
         let direction = match kind {
-            StartKind::Centre => return Ok((kind, self.query.set.centre().to_vec())),
+            StartKind::Centre => return Ok((kind, self.problem.set.centre().to_vec())),
             StartKind::Relaxed => {
-                let (query, bounds) = (self.query, self.bounds);
+                let (problem, bounds) = (self.problem, self.bounds);
                 let relaxed =
-                    self.relaxed.get_or_insert_with(|| RelaxedStarts::new(query, bounds()));
+                    self.relaxed.get_or_insert_with(|| RelaxedStarts::new(problem, bounds()));
                 return Ok((kind, relaxed.next(&mut self.rng, budget)?));
             }
-            StartKind::Pattern => pattern_direction(self.query, &mut self.rng),
+            StartKind::Pattern => pattern_direction(self.problem, &mut self.rng),
             StartKind::Nearby => self.nearby_direction(&best.point),
             StartKind::Random => {
                 return Ok((kind, random_point(vertices, &mut self.rng)?));
@@ -143,11 +145,11 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
     fn kind(&mut self) -> StartKind {
         match (self.method, self.made) {
             (Method::Paper, _) => StartKind::Relaxed,
-            (Method::Rw, FIRST_RELAXED) if relaxed_cost(self.query) <= RELAXED_COST => {
+            (Method::Rw, FIRST_RELAXED) if relaxed_cost(self.problem) <= RELAXED_COST => {
                 StartKind::Relaxed
             }
             (_, 0) => StartKind::Centre,
-            (Method::Rw, 1) if !self.query.set.is_box() => StartKind::Centre,
+            (Method::Rw, 1) if !self.problem.set.is_box() => StartKind::Centre,
             (method, made) => {
                 let open = if method == Method::Rw && made >= FIRST_RELAXED { 4 } else { 3 };
                 let weight = |(_, score): &(StartKind, Score)| score.gains_per_cost();
@@ -164,7 +166,7 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
 
     /// The gradient at `point` with some neurons in another state.
     fn nearby_direction(&mut self, point: &[f64]) -> Vec<f64> {
-        self.query.network.forward(point, &mut self.trace);
+        self.problem.network.forward(point, &mut self.trace);
         let mut pattern = ActivationPattern::at(&self.trace);
         for layer in 0..self.trace.hidden() {
             for index in 0..self.trace.activations(layer).len() {
@@ -173,7 +175,7 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
                 }
             }
         }
-        self.query.network.gradient(&self.query.objective, &pattern)
+        self.problem.network.gradient(self.problem.weights(), &pattern)
     }
 
     /// Remembers what a start of this kind brought and, in simplex iterations, cost.
@@ -187,9 +189,9 @@ impl<'s, 'q, 'n> Starts<'s, 'q, 'n> {
 
 /// What a relaxation is taken to cost before the first one was solved: in a box, where all inputs move and nearly all
 /// neurons are unstable, more the larger the network is.
-fn relaxed_cost(query: &Query) -> f64 {
-    if query.set.is_box() {
-        (query.network.neurons() * query.network.inputs()) as f64
+fn relaxed_cost(problem: &Problem) -> f64 {
+    if problem.set.is_box() {
+        (problem.network.neurons() * problem.network.inputs()) as f64
     } else {
         RELAXED_COST
     }
@@ -229,11 +231,11 @@ fn part_of_the_way(point: &mut [f64], from: &[f64], rng: &mut ChaCha8Rng) {
 
 /// Backward from the objective: at each layer a pattern is drawn, and what arrives at the input is the gradient that
 /// the network would have if that pattern held.
-fn pattern_direction(query: &Query, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let mut upstream = query.objective.clone();
-    for (layer, dense) in query.network.layers().iter().enumerate().rev() {
+fn pattern_direction(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut upstream = problem.question.weights.clone();
+    for (layer, dense) in problem.network.layers().iter().enumerate().rev() {
         let mut below = vec![0.0; dense.inputs()];
-        query.network.apply_transposed(layer, &upstream, &mut below);
+        problem.network.apply_transposed(layer, &upstream, &mut below);
         if layer > 0 {
             for slope in &mut below {
                 let on = rng.random_bool(if *slope > 0.0 { OPTIMISM } else { 1.0 - OPTIMISM });

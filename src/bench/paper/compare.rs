@@ -19,17 +19,17 @@ pub fn gain(a: f64, b: f64) -> f64 {
 /// The runs of an experiment: instances in their order, and what each method made of them.
 pub struct Results<'r> {
     pub methods: Vec<String>,
-    pub instances: Vec<Row<'r>>,
+    pub instances: Vec<TableRow<'r>>,
 }
 
 /// One instance.
-pub struct Row<'r> {
+pub struct TableRow<'r> {
     pub name: &'r str,
     pub group: &'r str,
     runs: BTreeMap<&'r str, &'r Run>,
 }
 
-impl<'r> Row<'r> {
+impl<'r> TableRow<'r> {
     pub fn run(&self, method: &str) -> Option<&'r Run> {
         self.runs.get(method).copied()
     }
@@ -66,7 +66,7 @@ impl<'r> Results<'r> {
             let asked =
                 methods.iter().filter_map(|method| runs.get(&(name.clone(), method.clone())));
             let runs = asked.map(|run| (run.method.as_str(), run)).collect();
-            Row { name, group, runs }
+            TableRow { name, group, runs }
         };
         let instances = names.iter().map(of).filter(|row| !row.runs.is_empty()).collect();
         Self { methods, instances }
@@ -84,8 +84,8 @@ impl<'r> Results<'r> {
     }
 
     /// The values of two methods, where both have one.
-    pub fn pairs(&self, a: &str, b: &str) -> impl Iterator<Item = (&Row<'r>, f64, f64)> {
-        let both = move |row: &'_ Row<'r>| Some((row.value(a)?, row.value(b)?));
+    pub fn pairs(&self, a: &str, b: &str) -> impl Iterator<Item = (&TableRow<'r>, f64, f64)> {
+        let both = move |row: &'_ TableRow<'r>| Some((row.value(a)?, row.value(b)?));
         self.instances.iter().filter_map(move |row| both(row).map(|(a, b)| (row, a, b)))
     }
 
@@ -104,12 +104,12 @@ impl<'r> Results<'r> {
     }
 
     /// The instances in which `method` is further than a tie below the best of all, worst first, with how far.
-    pub fn losses(&self, method: &str) -> Vec<(&Row<'r>, f64)> {
+    pub fn losses(&self, method: &str) -> Vec<(&TableRow<'r>, f64)> {
         let behind = self.instances.iter().filter_map(|row| {
             let gain = gain(row.value(method)?, row.best());
             (gain < -TIE).then_some((row, gain))
         });
-        let mut behind: Vec<(&Row, f64)> = behind.collect();
+        let mut behind: Vec<(&TableRow, f64)> = behind.collect();
         behind.sort_by(|a, b| a.1.total_cmp(&b.1));
         behind
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rw_adv::report::figure::{Curves, Scatter, Series};
 
-use super::compare::{CLEAR, Results, Row, TIE, gain};
+use super::compare::{CLEAR, Results, TIE, TableRow, gain};
 use super::instances::Size;
 use super::runs::{Manifest, Run};
 
@@ -62,7 +62,7 @@ fn csv(results: &Results) -> String {
     text
 }
 
-fn all<'a, 'r>(results: &'a Results<'r>) -> impl Iterator<Item = (&'a Row<'r>, &'a String)> {
+fn all<'a, 'r>(results: &'a Results<'r>) -> impl Iterator<Item = (&'a TableRow<'r>, &'a String)> {
     let methods = &results.methods;
     results.instances.iter().flat_map(move |row| methods.iter().map(move |method| (row, method)))
 }
@@ -76,7 +76,7 @@ fn others(results: &Results) -> Vec<String> {
 }
 
 /// What a value counts in a curve.
-type Height<'h> = &'h dyn Fn(&Row, f64) -> f64;
+type Height<'h> = &'h dyn Fn(&TableRow, f64) -> f64;
 
 /// Draws everything; gives the names of the figures and what they show.
 fn figures(
@@ -128,7 +128,7 @@ fn figures(
         };
         Series { name: method.clone(), points: times.iter().map(at).collect() }
     };
-    let near = |row: &Row, value: f64| f64::from(u8::from(gain(value, row.best()) >= -TIE));
+    let near = |row: &TableRow, value: f64| f64::from(u8::from(gain(value, row.best()) >= -TIE));
     let cactus = Curves {
         title: "Instances within 0.1 % of the best value known".to_owned(),
         subtitle: format!("{} instances, one core each", results.instances.len()),
@@ -166,7 +166,7 @@ fn figures(
 }
 
 /// What an instance is drawn as: random networks by depth and width, whatever their inputs.
-fn family_of(row: &Row) -> String {
+fn family_of(row: &TableRow) -> String {
     match row.group.parse::<Size>() {
         Ok(Size { layers, width, .. }) => format!("{layers} x {width} neurons"),
         Err(_) => row.group.to_owned(),
@@ -182,7 +182,7 @@ fn times(seconds: f64) -> Vec<f64> {
 }
 
 /// What a method had reached by then; before its first point, what it first had: the set's centre.
-fn value_at(row: &Row, method: &str, time: f64) -> f64 {
+fn value_at(row: &TableRow, method: &str, time: f64) -> f64 {
     let Some(run) = row.run(method) else { return f64::NAN };
     let reached = run.trace.iter().rev().find(|(at, _)| *at <= time).or(run.trace.first());
     reached.map_or(run.value, |(_, value)| *value)

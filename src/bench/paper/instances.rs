@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
-use rw_adv::input::InputSet;
 use rw_adv::network::{Label, Network, torch};
-use rw_adv::query::Query;
+use rw_adv::problem::{Objective, Problem};
+use rw_adv::sets::InputSet;
+use std::sync::Arc;
 
 /// A size of random networks: inputs, hidden layers and their width; written `1000x2x500`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,8 +97,17 @@ pub struct Instance<'m> {
 }
 
 enum Kind<'m> {
-    Random { size: Size, seed: u64 },
-    Image { network: &'m Network, pixels: Vec<f64>, delta: f64, predicted: Label, target: Label },
+    Random {
+        size: Size,
+        seed: u64,
+    },
+    Image {
+        network: &'m Arc<Network>,
+        pixels: Vec<f64>,
+        delta: f64,
+        predicted: Label,
+        target: Label,
+    },
 }
 
 impl<'m> Instance<'m> {
@@ -109,7 +119,7 @@ impl<'m> Instance<'m> {
 
     /// The optimal adversary at an image.
     pub fn image(
-        network: &'m Network,
+        network: &'m Arc<Network>,
         image: usize,
         pixels: Vec<f64>,
         delta: f64,
@@ -121,18 +131,18 @@ impl<'m> Instance<'m> {
     }
 
     /// Does something with the problem: a random network lives only that long.
-    pub fn with_query<T>(&self, act: impl FnOnce(&Query) -> T) -> Result<T> {
+    pub fn with_problem<T>(&self, act: impl FnOnce(&Problem) -> T) -> Result<T> {
         match &self.kind {
             Kind::Random { size, seed } => {
                 let network = torch::linear_stack(&size.widths(), *seed);
-                let network = network.with_context(|| format!("--sizes {size}"))?;
+                let network = Arc::new(network.with_context(|| format!("--sizes {size}"))?);
                 let n = network.inputs();
                 let set = InputSet::new_box(&vec![0.0; n], &vec![1.0; n]);
-                Ok(act(&Query { network: &network, set, objective: vec![1.0] }))
+                Ok(act(&Problem::new(&network, set, Objective::new(vec![1.0]))))
             }
             Kind::Image { network, pixels, delta, predicted, target } => {
                 let set = InputSet::l1_ball(pixels, *delta);
-                Ok(act(&Query::margin(network, set, *predicted, *target)))
+                Ok(act(&Problem::margin(network, set, *predicted, *target)))
             }
         }
     }

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use rayon::prelude::*;
-use rw_adv::input::Selection;
+use rw_adv::data::Selection;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::search::Method;
 
@@ -93,10 +93,10 @@ pub fn run(out: &mut (impl Write + Send), args: PaperArgs) -> Result<()> {
                 delta: args.delta,
             };
             let (model, list) = problems.open()?;
-            let of_image = |problem: super::Problem| {
-                let pair = (problem.predicted, problem.runner_up);
+            let of_image = |image: super::BenchImage| {
+                let pair = (image.predicted, image.runner_up);
                 let network = &model.network;
-                Instance::image(network, problem.image, problem.pixels, args.delta, pair)
+                Instance::image(network, image.image, image.pixels, args.delta, pair)
             };
             let instances: Vec<Instance> = list.into_iter().map(of_image).collect();
             compare(out, &args, &instances, settings(&args, &model))
@@ -159,8 +159,9 @@ fn compare(
             return Ok(());
         }
         let names = (instance.name.as_str(), instance.group.as_str());
-        let run = instance
-            .with_query(|query| runs::run(query, names, method, instance.seed, args.seconds))?;
+        let run = instance.with_problem(|problem| {
+            runs::run(problem, names, method, instance.seed, args.seconds)
+        })?;
         if STOP.load(Ordering::Relaxed) {
             return Ok(());
         }

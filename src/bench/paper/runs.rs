@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::bounds::{Above, Arithmetic, LinearBounds, NeuronBounds};
+use rw_adv::bounds::{Arithmetic, LinearBounds, NeuronBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
-use rw_adv::query::Query;
-use rw_adv::report::json;
+use rw_adv::problem::Problem;
+use rw_adv::record::json;
 use rw_adv::search::{Method, SearchOptions, SearchStop, search};
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub struct Run {
 
 /// Runs a method; the time counts for all it does, bounds of neurons included.
 pub fn run(
-    query: &Query,
+    problem: &Problem,
     (instance, group): (&str, &str),
     method: Method,
     seed: u64,
@@ -54,16 +54,16 @@ pub fn run(
     let bounds: OnceCell<NeuronBounds> = OnceCell::new();
     let make = || {
         bounds.get_or_init(|| {
-            let (network, set) = (query.network, &query.set);
+            let (network, set) = (&problem.network, &problem.set);
             let half = budget.half();
-            LinearBounds::new(network, set, Above::Envelopes, Arithmetic::Exact, &half)
+            LinearBounds::new(network, set, UpperRelaxation::Envelopes, Arithmetic::Exact, &half)
                 .neurons()
                 .clone()
         })
     };
     let options = SearchOptions { seed, patience: usize::MAX, method, ..SearchOptions::default() };
     let mut trace = Vec::new();
-    let found = search(query, &make, &options, &budget, |better| {
+    let found = search(problem, &make, &options, &budget, |better| {
         trace.push((budget.elapsed().as_secs_f64(), better.margin));
         ControlFlow::Continue(())
     });

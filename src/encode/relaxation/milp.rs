@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use super::{Neuron, Relaxation, Side};
+use super::{Neuron, Relaxation, RowKind};
 use crate::bounds::Interval;
 use crate::budget::Budget;
 use crate::encode::{RegionError, Work};
@@ -24,7 +24,7 @@ pub struct MilpAnswer {
     pub work: Work,
 }
 
-impl Relaxation<'_, '_> {
+impl Relaxation<'_> {
     /// Solves by branch and bound: one binary per unstable neuron, big-M from the bounds, starting from `incumbent` if there is
     /// one. Better points are told to `better` as they come; it answers whether to stop.
     ///
@@ -49,7 +49,7 @@ impl Relaxation<'_, '_> {
                 self.lp.set_start(&self.milp_point(incumbent));
             }
             let limits = Limits { time: budget.left(), ..Limits::default() };
-            let (first_move, moves, set) = (self.neurons.len(), &self.moves, &self.query.set);
+            let (first_move, moves, set) = (self.neurons.len(), &self.moves, &self.problem.set);
             let enough = Cell::new(false);
             let mut tell = |cols: &[f64]| {
                 enough.set(better(&moves.point(set, &cols[first_move..])) || enough.get());
@@ -71,7 +71,7 @@ impl Relaxation<'_, '_> {
             let point = solution.as_ref().map(|solution| self.point(solution));
             if let (Some(point), Some(solution), true) = (&point, &solution, finished) {
                 let g = self.pre_activations(point, solution);
-                let missing: Vec<(NeuronId, Side)> =
+                let missing: Vec<(NeuronId, RowKind)> =
                     self.unsigned(&g).map(|(_, id, side)| (id, side)).collect();
                 if !missing.is_empty() {
                     self.add_rows(&missing);
@@ -112,11 +112,12 @@ impl Relaxation<'_, '_> {
         let outside = self.moves.best_outside(f64::NEG_INFINITY, usize::MAX, |_, _| 0.0);
         self.add_columns(&outside);
         let missing = self.neurons.iter().filter(|neuron| neuron.lower.is_none());
-        let missing: Vec<(NeuronId, Side)> = missing.map(|n| (n.id, Side::Lower)).collect();
+        let missing: Vec<(NeuronId, RowKind)> = missing.map(|n| (n.id, RowKind::Lower)).collect();
         self.add_rows(&missing);
         // Rows first, then columns: the solver turns its matrix around whenever the one follows the other.
         let big_m = self.lp.rows();
-        let all: Vec<(NeuronId, Side)> = self.neurons.iter().map(|n| (n.id, Side::BigM)).collect();
+        let all: Vec<(NeuronId, RowKind)> =
+            self.neurons.iter().map(|n| (n.id, RowKind::BigM)).collect();
         self.add_rows(&all);
         let off = self.lp.rows();
         let mut rows = NewRows::default();
@@ -135,9 +136,9 @@ impl Relaxation<'_, '_> {
     /// `x` told in all columns of the MILP.
     fn milp_point(&self, x: &[f64]) -> Vec<f64> {
         let mut trace = self.at_centre.clone();
-        self.query.network.forward(x, &mut trace);
+        self.problem.network.forward(x, &mut trace);
         let outputs = self.neurons.iter().map(|n| trace.activations(n.id.layer)[n.id.index]);
-        let moves = self.moves.amounts(&self.query.set, x);
+        let moves = self.moves.amounts(&self.problem.set, x);
         let on =
             |n: &Neuron| f64::from(u8::from(trace.pre_activations(n.id.layer)[n.id.index] > 0.0));
         outputs.chain(moves).chain(self.neurons.iter().map(on)).collect()

@@ -17,12 +17,14 @@ use faer::Mat;
 use self::objective::Costs;
 use super::moves::Moves;
 use super::solve::{RegionError, Work, solve};
-use crate::bounds::{Interval, LinearBounds, Multipliers, NeuronBounds, Sign, Stability, Weights};
+use crate::bounds::{
+    Interval, LinearBounds, Multipliers, NeuronBounds, NeuronDuals, Sign, Stability,
+};
 use crate::budget::Budget;
-use crate::input::Move;
-use crate::lp::{Basis, Col, LpModel, LpSolution, NewRows, Place, Row, Simplex};
+use crate::lp::{Basis, BasisStatus, Col, LpModel, LpSolution, NewRows, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
-use crate::query::Query;
+use crate::problem::Problem;
+use crate::sets::Move;
 use crate::tolerance;
 
 pub use milp::MilpAnswer;
@@ -41,7 +43,7 @@ const PENALTY: f64 = 1e3;
 
 /// A solution of the relaxation.
 #[derive(Clone, Debug)]
-pub struct Relaxed {
+pub struct RelaxationSolution {
     /// The input part, inside the set.
     pub point: Vec<f64>,
     /// The LP's value: a claim of an upper bound, never a certificate.
@@ -51,23 +53,23 @@ pub struct Relaxed {
     /// How far the output of each of them is above what its ReLU gives, in the same order.
     pub excess: Vec<f64>,
     /// Where the LP ended, for an LP of a part to begin from.
-    pub footing: Footing,
-    /// The duals as multipliers, for [`LinearBounds::weigh`].
+    pub warm_start: WarmStart,
+    /// The duals as multipliers, for [`LinearBounds::dual_bound`].
     pub multipliers: Multipliers,
 }
 
 /// Where an LP ended, told in neurons and moves.
 #[derive(Clone, Debug, Default)]
-pub struct Footing {
-    moves: Vec<(usize, Place)>,
-    neurons: Vec<(NeuronId, Place)>,
-    rows: Vec<(NeuronId, Side, Place)>,
-    of_set: Vec<Place>,
+pub struct WarmStart {
+    moves: Vec<(usize, BasisStatus)>,
+    neurons: Vec<(NeuronId, BasisStatus)>,
+    rows: Vec<(NeuronId, RowKind, BasisStatus)>,
+    of_set: Vec<BasisStatus>,
 }
 
 /// The rows of an unstable neuron, once they exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum RowKind {
     /// `h ≥ g`.
     Lower,
     /// `h ≤ u (g − l) / (u − l)`.
@@ -107,19 +109,19 @@ impl Neuron {
 
 /// What the LP is made for.
 #[derive(Default)]
-struct Kind<'q, 'k, 'n> {
+struct Kind<'q, 'k> {
     /// Whether neurons may be [substituted](Neuron::substituted).
     substitute: bool,
-    envelopes: Option<&'q LinearBounds<'n>>,
+    envelopes: Option<&'q LinearBounds>,
     signs: &'k [Sign],
-    footing: Option<&'k Footing>,
+    warm_start: Option<&'k WarmStart>,
 }
 
 /// One live LP for the relaxation and all its restrictions.
-pub struct Relaxation<'q, 'n> {
-    query: &'q Query<'n>,
+pub struct Relaxation<'q> {
+    problem: &'q Problem,
     bounds: &'q NeuronBounds,
-    envelopes: Option<&'q LinearBounds<'n>>,
+    envelopes: Option<&'q LinearBounds>,
     lp: LpModel,
     /// On where a neuron is stably on: through these `g` reaches down.
     stable: ActivationPattern,
@@ -134,7 +136,7 @@ pub struct Relaxation<'q, 'n> {
     /// Whether it began where another LP ended.
     warm: bool,
     /// What each row behind the set's own belongs to, and the factor of `g` in it.
-    rows: Vec<(NeuronId, Side, f64)>,
+    rows: Vec<(NeuronId, RowKind, f64)>,
     /// Neurons held in the state that `stable` gives them although they could change it, and whether the row that
     /// demands it is there.
     pinned: BTreeMap<NeuronId, bool>,
@@ -146,51 +148,51 @@ pub struct Relaxation<'q, 'n> {
     work: Work,
 }
 
-impl<'q, 'n> Relaxation<'q, 'n> {
+impl<'q> Relaxation<'q> {
     /// The relaxation, with the rows that the objective pushes against.
-    pub fn new(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        Self::build(query, bounds, Kind { substitute: true, ..Kind::default() }, |_| None)
+    pub fn new(problem: &'q Problem, bounds: &'q NeuronBounds) -> Self {
+        Self::build(problem, bounds, Kind { substitute: true, ..Kind::default() }, |_| None)
     }
 
     /// The relaxation, with envelopes too, over the part of the set in which neurons have these signs, as far as a `PENALTY` keeps them; `bounds`
-    /// are those of the part. The first basis is that of `footing`, where an LP of the same set ended.
+    /// are those of the part. The first basis is that of `warm_start`, where an LP of the same set ended.
     pub fn of_part(
-        query: &'q Query<'n>,
-        bounds: &'q LinearBounds<'n>,
+        problem: &'q Problem,
+        bounds: &'q LinearBounds,
         signs: &[Sign],
-        footing: Option<&Footing>,
+        warm_start: Option<&WarmStart>,
     ) -> Self {
-        let kind = Kind { substitute: false, envelopes: Some(bounds), signs, footing };
-        Self::build(query, bounds.neurons(), kind, |_| None)
+        let kind = Kind { substitute: false, envelopes: Some(bounds), signs, warm_start };
+        Self::build(problem, bounds.neurons(), kind, |_| None)
     }
 
     /// The same with a column for every unstable neuron, ready for [`Relaxation::solve_milp`].
-    pub fn for_milp(query: &'q Query<'n>, bounds: &'q NeuronBounds) -> Self {
-        Self::build(query, bounds, Kind::default(), |_| None)
+    pub fn for_milp(problem: &'q Problem, bounds: &'q NeuronBounds) -> Self {
+        Self::build(problem, bounds, Kind::default(), |_| None)
     }
 
     /// As [`Relaxation::for_milp`], with every neuron but the `free` ones held in its state of `pattern`.
     pub fn around(
-        query: &'q Query<'n>,
+        problem: &'q Problem,
         bounds: &'q NeuronBounds,
         pattern: &ActivationPattern,
         free: &HashSet<NeuronId>,
     ) -> Self {
         let pin = |id: NeuronId| (!free.contains(&id)).then(|| pattern.get(id.layer, id.index));
-        Self::build(query, bounds, Kind::default(), pin)
+        Self::build(problem, bounds, Kind::default(), pin)
     }
 
     fn build(
-        query: &'q Query<'n>,
+        problem: &'q Problem,
         bounds: &'q NeuronBounds,
-        kind: Kind<'q, '_, 'n>,
+        kind: Kind<'q, '_>,
         pin: impl Fn(NeuronId) -> Option<bool>,
     ) -> Self {
-        let Kind { substitute, envelopes, signs, footing } = kind;
-        let network = query.network;
+        let Kind { substitute, envelopes, signs, warm_start } = kind;
+        let network = &problem.network;
         let output = network.output();
         let mut weights = vec![0.0; output.inputs()];
-        network.apply_transposed(network.hidden().len(), &query.objective, &mut weights);
+        network.apply_transposed(network.hidden().len(), problem.weights(), &mut weights);
         let last = bounds.hidden() - 1;
         let trace = Trace::new(network);
         let mut stable = ActivationPattern::at(&trace);
@@ -228,16 +230,16 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         }
         pinned.extend(signs.iter().map(|sign| (sign.neuron, false)));
         let mut relaxation = Self {
-            query,
+            problem,
             envelopes,
-            warm: footing.is_some(),
+            warm: warm_start.is_some(),
             elastic: if signs.is_empty() { 0 } else { pinned.len() },
             bounds,
             lp: LpModel::new(),
             stable,
             neurons,
             place,
-            moves: Moves::new(&query.set),
+            moves: Moves::new(&problem.set),
             rows: Vec::new(),
             pinned,
             at_centre: trace,
@@ -245,11 +247,11 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             costs: Costs { neurons: Vec::new(), pixels: Vec::new(), constant: 0.0 },
             work: Work::default(),
         };
-        network.forward_held(query.set.centre(), &relaxation.stable, &mut relaxation.at_centre);
+        network.forward_held(problem.set.centre(), &relaxation.stable, &mut relaxation.at_centre);
         relaxation.costs = relaxation.price_objective(None);
         relaxation.begin_columns();
-        match footing {
-            Some(footing) => relaxation.begin_on(footing),
+        match warm_start {
+            Some(warm_start) => relaxation.begin_on(warm_start),
             None => relaxation.begin_cold(),
         }
         relaxation
@@ -268,7 +270,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     /// Fixes the unstable neuron at this place on or off, or lets it go again.
     pub fn fix(&mut self, place: usize, state: Option<bool>) {
         if self.neurons[place].lower.is_none() {
-            self.add_rows(&[(self.neurons[place].id, Side::Lower)]);
+            self.add_rows(&[(self.neurons[place].id, RowKind::Lower)]);
         }
         if let Some(on) = state {
             self.add_moves_towards(place, if on { 1.0 } else { -1.0 });
@@ -318,34 +320,34 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     /// Begins with the moves and rows with which another LP ended, and its basis.
-    fn begin_on(&mut self, footing: &Footing) {
-        let moves: Vec<usize> = footing.moves.iter().map(|&(k, _)| k).collect();
+    fn begin_on(&mut self, warm_start: &WarmStart) {
+        let moves: Vec<usize> = warm_start.moves.iter().map(|&(k, _)| k).collect();
         self.add_columns(&moves);
-        let is_there = |&&(id, side, _): &&(NeuronId, Side, Place)| match side {
-            Side::Sign => self.pinned.contains_key(&id),
+        let is_there = |&&(id, side, _): &&(NeuronId, RowKind, BasisStatus)| match side {
+            RowKind::Sign => self.pinned.contains_key(&id),
             _ => self.place[id.layer][id.index].is_some_and(|at| !self.neurons[at].substituted),
         };
-        let kept: Vec<(NeuronId, Side, Place)> =
-            footing.rows.iter().filter(is_there).copied().collect();
+        let kept: Vec<(NeuronId, RowKind, BasisStatus)> =
+            warm_start.rows.iter().filter(is_there).copied().collect();
         let signed =
-            |id: &NeuronId| kept.iter().any(|(at, side, _)| at == id && *side == Side::Sign);
+            |id: &NeuronId| kept.iter().any(|(at, side, _)| at == id && *side == RowKind::Sign);
         let new: Vec<NeuronId> = self.pinned.keys().filter(|id| !signed(id)).copied().collect();
-        let new = new.into_iter().map(|id| (id, Side::Sign, Place::Basic));
-        let mut all: Vec<(NeuronId, Side, Place)> = kept.into_iter().chain(new).collect();
+        let new = new.into_iter().map(|id| (id, RowKind::Sign, BasisStatus::Basic));
+        let mut all: Vec<(NeuronId, RowKind, BasisStatus)> = kept.into_iter().chain(new).collect();
         // As `add_rows` orders them.
         all.sort_by_key(|(id, ..)| id.layer);
-        let rows: Vec<(NeuronId, Side)> = all.iter().map(|&(id, side, _)| (id, side)).collect();
+        let rows: Vec<(NeuronId, RowKind)> = all.iter().map(|&(id, side, _)| (id, side)).collect();
         self.add_rows(&rows);
-        let mut cols = vec![Place::Lower; self.lp.cols()];
-        for &(id, place) in &footing.neurons {
+        let mut cols = vec![BasisStatus::Lower; self.lp.cols()];
+        for &(id, place) in &warm_start.neurons {
             if let Some(at) = self.place[id.layer][id.index] {
                 cols[at] = place;
             }
         }
-        for (col, &(_, place)) in cols[self.first_move()..].iter_mut().zip(&footing.moves) {
+        for (col, &(_, place)) in cols[self.first_move()..].iter_mut().zip(&warm_start.moves) {
             *col = place;
         }
-        let rows = footing.of_set.iter().copied().chain(all.iter().map(|&(_, _, place)| place));
+        let rows = warm_start.of_set.iter().copied().chain(all.iter().map(|&(_, _, place)| place));
         let basis = Basis { cols, rows: rows.collect() };
         if let Err(error) = self.lp.set_basis(&basis) {
             log::debug!("relaxation: starting cold: {error}");
@@ -356,15 +358,15 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     fn begin_cold(&mut self) {
         // The rows that the objective itself pushes against, from the start.
         let mut trace = self.at_centre.clone();
-        self.query.network.forward(self.query.set.centre(), &mut trace);
+        self.problem.network.forward(self.problem.set.centre(), &mut trace);
         let guess = self.price_objective(Some(&trace)).neurons;
         let pushed = guess.iter().zip(&self.neurons).filter_map(|(&cost, neuron)| match cost {
             0.0 => None,
-            _ if cost > 0.0 => Some((neuron.id, Side::Chord)),
-            _ => Some((neuron.id, Side::Lower)),
+            _ if cost > 0.0 => Some((neuron.id, RowKind::Chord)),
+            _ => Some((neuron.id, RowKind::Lower)),
         });
-        let pushed: Vec<(NeuronId, Side)> = pushed.collect();
-        let gradient = self.query.network.gradient(&self.query.objective, &self.optimistic());
+        let pushed: Vec<(NeuronId, RowKind)> = pushed.collect();
+        let gradient = self.problem.network.gradient(self.problem.weights(), &self.optimistic());
         let first = self
             .moves
             .best_outside(f64::NEG_INFINITY, FIRST_MOVES, |_, m| m.sign * gradient[m.pixel]);
@@ -375,19 +377,19 @@ impl<'q, 'n> Relaxation<'q, 'n> {
 
     /// A first basis: no pixel moves, and every neuron that the objective pushes against a row sits on it (`trace` is at the centre). That is
     /// nearly feasible and nearly optimal, where the solver's own first basis needs an iteration for each of them.
-    fn crash(&mut self, pushed: &[(NeuronId, Side)], trace: &Trace) {
-        let mut cols = vec![Place::Lower; self.lp.cols()];
-        let mut rows = vec![Place::Basic; self.lp.rows()];
+    fn crash(&mut self, pushed: &[(NeuronId, RowKind)], trace: &Trace) {
+        let mut cols = vec![BasisStatus::Lower; self.lp.cols()];
+        let mut rows = vec![BasisStatus::Basic; self.lp.rows()];
         for &(id, side) in pushed {
             let Some(place) = self.place[id.layer][id.index] else { continue };
             let Neuron { lower, chord, .. } = self.neurons[place];
             let on = trace.pre_activations(id.layer)[id.index] > 0.0;
             match (side, lower, chord) {
-                (Side::Chord, _, Some(Row(row))) => {
-                    (cols[place], rows[row]) = (Place::Basic, Place::Upper)
+                (RowKind::Chord, _, Some(Row(row))) => {
+                    (cols[place], rows[row]) = (BasisStatus::Basic, BasisStatus::Upper)
                 }
-                (Side::Lower, Some(Row(row)), _) if on => {
-                    (cols[place], rows[row]) = (Place::Basic, Place::Lower)
+                (RowKind::Lower, Some(Row(row)), _) if on => {
+                    (cols[place], rows[row]) = (BasisStatus::Basic, BasisStatus::Lower)
                 }
                 _ => {}
             }
@@ -407,7 +409,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     fn add_columns(&mut self, wanted: &[usize]) {
-        let network = self.query.network;
+        let network = &self.problem.network;
         let pixels = self.moves.pixels(wanted);
         let of_rows: Vec<NeuronId> = self.rows.iter().map(|&(id, ..)| id).collect();
         let slopes = network.slopes(&of_rows, &pixels, &self.stable);
@@ -416,7 +418,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let sign = self.moves.sign(k);
             let of_pixel = rows.map(|(r, &(id, side, factor))| match side {
                 // Told in moves already: the sign cancels.
-                Side::Envelope => -sign * self.envelope_slope(id, k),
+                RowKind::Envelope => -sign * self.envelope_slope(id, k),
                 _ => factor * slopes[(j, r)],
             });
             let of_pixel: Vec<f64> = of_pixel.collect();
@@ -426,9 +428,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     /// Adds rows `h + factor · g`: `factor` is −1 for `h ≥ g` and minus the chord's slope for the chord.
-    fn add_rows(&mut self, wanted: &[(NeuronId, Side)]) {
+    fn add_rows(&mut self, wanted: &[(NeuronId, RowKind)]) {
         for layer in 0..self.bounds.hidden() {
-            let of_layer: Vec<(NeuronId, Side)> =
+            let of_layer: Vec<(NeuronId, RowKind)> =
                 wanted.iter().copied().filter(|(id, _)| id.layer == layer).collect();
             if !of_layer.is_empty() {
                 self.add_rows_of_layer(layer, &of_layer);
@@ -436,8 +438,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         }
     }
 
-    fn add_rows_of_layer(&mut self, layer: usize, wanted: &[(NeuronId, Side)]) {
-        let network = self.query.network;
+    fn add_rows_of_layer(&mut self, layer: usize, wanted: &[(NeuronId, RowKind)]) {
+        let network = &self.problem.network;
         let ids: Vec<NeuronId> = wanted.iter().map(|&(id, _)| id).collect();
         let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
         let slopes = network.slopes(&ids, &pixels, &self.stable);
@@ -455,8 +457,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let constant = self.at_centre.pre_activations(layer)[ids[k].index];
             let slope = upper / (upper - lower);
             let factor = match side {
-                Side::Chord => -slope,
-                Side::Envelope => 0.0,
+                RowKind::Chord => -slope,
+                RowKind::Envelope => 0.0,
                 _ => -1.0,
             };
             let mut entries: Vec<(Col, f64)> =
@@ -476,35 +478,35 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let first_move = self.first_move();
             for (c, (at, m)) in self.moves.joined_places().zip(self.moves.joined()).enumerate() {
                 let entry = match side {
-                    Side::Envelope => -self.envelope_slope(id, at),
+                    RowKind::Envelope => -self.envelope_slope(id, at),
                     _ => factor * m.sign * slopes[(c, k)],
                 };
                 entries.push((Col(first_move + c), entry));
             }
-            if side == Side::Sign && self.elastic > 0 {
+            if side == RowKind::Sign && self.elastic > 0 {
                 let missing = self.pinned.keys().position(|pinned| *pinned == id);
                 let sign = if self.stable.get(layer, id.index) { -1.0 } else { 1.0 };
                 entries.extend(missing.map(|k| (Col(self.neurons.len() + k), sign)));
             }
             let (low, high) = match side {
-                Side::Lower => (constant, f64::INFINITY),
-                Side::Chord => (f64::NEG_INFINITY, slope * (constant - lower)),
-                Side::BigM => (f64::NEG_INFINITY, constant - lower),
-                Side::Envelope => {
+                RowKind::Lower => (constant, f64::INFINITY),
+                RowKind::Chord => (f64::NEG_INFINITY, slope * (constant - lower)),
+                RowKind::BigM => (f64::NEG_INFINITY, constant - lower),
+                RowKind::Envelope => {
                     let envelope = self.envelopes.and_then(|bounds| bounds.envelope(id));
                     (f64::NEG_INFINITY, envelope.map_or(f64::INFINITY, |(constant, _)| constant))
                 }
-                Side::Sign if self.stable.get(layer, id.index) => (f64::NEG_INFINITY, constant),
-                Side::Sign => (constant, f64::INFINITY),
+                RowKind::Sign if self.stable.get(layer, id.index) => (f64::NEG_INFINITY, constant),
+                RowKind::Sign => (constant, f64::INFINITY),
             };
             let row = Row(self.lp.rows() + k);
             rows.push(low, high, entries);
             self.rows.push((id, side, factor));
             match (side, place) {
-                (Side::Lower, Some(place)) => self.neurons[place].lower = Some(row),
-                (Side::Chord, Some(place)) => self.neurons[place].chord = Some(row),
-                (Side::Envelope, Some(place)) => self.neurons[place].envelope = Some(row),
-                (Side::Sign, _) => _ = self.pinned.insert(id, true),
+                (RowKind::Lower, Some(place)) => self.neurons[place].lower = Some(row),
+                (RowKind::Chord, Some(place)) => self.neurons[place].chord = Some(row),
+                (RowKind::Envelope, Some(place)) => self.neurons[place].envelope = Some(row),
+                (RowKind::Sign, _) => _ = self.pinned.insert(id, true),
                 _ => {}
             }
             self.work.rows += 1;
@@ -516,7 +518,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     ///
     /// # Errors
     /// When the time is up or the solver fails.
-    pub fn solve(&mut self, budget: &Budget) -> Result<Option<Relaxed>, RegionError> {
+    pub fn solve(&mut self, budget: &Budget) -> Result<Option<RelaxationSolution>, RegionError> {
         // The crash basis suits the primal simplex; edits of bounds and costs afterwards, and the basis of another LP, whatever HiGHS thinks.
         let mut simplex =
             if self.work.lps == 0 && !self.warm { Simplex::Primal } else { Simplex::Choose };
@@ -541,7 +543,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     fn point(&self, solution: &LpSolution) -> Vec<f64> {
-        self.moves.point(&self.query.set, &solution.cols[self.first_move()..])
+        self.moves.point(&self.problem.set, &solution.cols[self.first_move()..])
     }
 
     /// The cost of what is missing of a sign.
@@ -554,7 +556,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         self.neurons.len() + self.elastic
     }
 
-    fn answer(&self, solution: &LpSolution, point: Vec<f64>, g: &[Vec<f64>]) -> Relaxed {
+    fn answer(&self, solution: &LpSolution, point: Vec<f64>, g: &[Vec<f64>]) -> RelaxationSolution {
         let values = || {
             let g = |neuron: &Neuron| g[neuron.id.layer][neuron.id.index];
             self.neurons.iter().zip(&solution.cols).map(move |(n, &h)| (n, g(n), h))
@@ -563,32 +565,32 @@ impl<'q, 'n> Relaxation<'q, 'n> {
             let (slope, intercept) = neuron.line();
             (if neuron.substituted { slope * g + intercept } else { h }) - g.max(0.0)
         };
-        Relaxed {
+        RelaxationSolution {
             point,
             claimed_bound: self.costs.constant + solution.objective,
             z: values().map(|(neuron, g, h)| z_value(neuron, g, h)).collect(),
             excess: values().map(excess).collect(),
-            footing: self.footing(solution),
+            warm_start: self.warm_start(solution),
             multipliers: self.multipliers(solution),
         }
     }
 
-    fn footing(&self, solution: &LpSolution) -> Footing {
-        let Some(Basis { cols, rows }) = self.lp.basis() else { return Footing::default() };
+    fn warm_start(&self, solution: &LpSolution) -> WarmStart {
+        let Some(Basis { cols, rows }) = self.lp.basis() else { return WarmStart::default() };
         let first = self.first_move();
         let (of_set, of_rows) = rows.split_at(rows.len() - self.rows.len());
         let places =
             self.moves.joined_places().zip(&cols[first..]).zip(&solution.reduced_costs[first..]);
-        let mut moves: Vec<(usize, Place, f64)> =
+        let mut moves: Vec<(usize, BasisStatus, f64)> =
             places.map(|((k, &place), &cost)| (k, place, cost)).collect();
         // Of the moves that are not made, those that nearly were.
         moves.sort_by(|a, b| {
-            let idle = |place| place == Place::Lower;
+            let idle = |place| place == BasisStatus::Lower;
             idle(a.1).cmp(&idle(b.1)).then(b.2.total_cmp(&a.2)).then(a.0.cmp(&b.0))
         });
-        let made = moves.iter().filter(|(_, place, _)| *place != Place::Lower).count();
+        let made = moves.iter().filter(|(_, place, _)| *place != BasisStatus::Lower).count();
         moves.truncate(made + MOVES_TOWARDS);
-        Footing {
+        WarmStart {
             moves: moves.into_iter().map(|(k, place, _)| (k, place)).collect(),
             neurons: self.neurons.iter().zip(&cols).map(|(n, &place)| (n.id, place)).collect(),
             rows: self
@@ -603,13 +605,13 @@ impl<'q, 'n> Relaxation<'q, 'n> {
 
     /// What the duals charge for constraints, and for each neuron, on top of what a stable one passes on anyway.
     fn multipliers(&self, solution: &LpSolution) -> Multipliers {
-        let zeros = |layer: usize| vec![Weights::default(); self.bounds.layer(layer).len()];
-        let mut weights: Vec<Vec<Weights>> = (0..self.bounds.hidden()).map(zeros).collect();
+        let zeros = |layer: usize| vec![NeuronDuals::default(); self.bounds.layer(layer).len()];
+        let mut weights: Vec<Vec<NeuronDuals>> = (0..self.bounds.hidden()).map(zeros).collect();
         let (prices, duals) = self.moves.split_duals(&solution.duals);
         for (&(id, side, factor), dual) in self.rows.iter().zip(duals) {
             let of_neuron = &mut weights[id.layer][id.index];
             match side {
-                Side::Envelope => of_neuron.envelope = dual.max(0.0),
+                RowKind::Envelope => of_neuron.envelope = dual.max(0.0),
                 _ => of_neuron.multiplier -= dual * factor,
             }
         }
@@ -622,7 +624,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
 
     /// `g` of every neuron, layer by layer, given the LP's `h` below it.
     fn pre_activations(&self, point: &[f64], solution: &LpSolution) -> Vec<Vec<f64>> {
-        let network = self.query.network;
+        let network = &self.problem.network;
         let mut values = Vec::with_capacity(self.bounds.hidden());
         let mut input = point.to_vec();
         for (layer, dense) in network.hidden().iter().enumerate() {
@@ -640,8 +642,8 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     }
 
     /// The rows that the solution breaks and that are not there yet, worst first, a round's worth.
-    fn violated(&self, g: &[Vec<f64>], solution: &LpSolution) -> Vec<(NeuronId, Side)> {
-        let mut wrong: Vec<(f64, NeuronId, Side)> = self.unsigned(g).collect();
+    fn violated(&self, g: &[Vec<f64>], solution: &LpSolution) -> Vec<(NeuronId, RowKind)> {
+        let mut wrong: Vec<(f64, NeuronId, RowKind)> = self.unsigned(g).collect();
         for (neuron, &h) in self.neurons.iter().zip(&solution.cols) {
             let id = neuron.id;
             let g = g[id.layer][id.index];
@@ -651,10 +653,10 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 continue;
             }
             if neuron.lower.is_none() && g - h > tolerance::VIOLATION {
-                wrong.push((g - h, id, Side::Lower));
+                wrong.push((g - h, id, RowKind::Lower));
             }
             if neuron.chord.is_none() && h - chord > tolerance::VIOLATION {
-                wrong.push((h - chord, id, Side::Chord));
+                wrong.push((h - chord, id, RowKind::Chord));
             }
             if let (Some(bounds), None) = (self.envelopes, neuron.envelope)
                 && let Some((constant, slopes)) = bounds.envelope(id)
@@ -663,7 +665,7 @@ impl<'q, 'n> Relaxation<'q, 'n> {
                 let moved: f64 = amounts.map(|(k, amount)| slopes(k) * amount).sum();
                 let excess = h - constant - moved;
                 if excess > tolerance::VIOLATION {
-                    wrong.push((excess, id, Side::Envelope));
+                    wrong.push((excess, id, RowKind::Envelope));
                 }
             }
         }
@@ -680,11 +682,11 @@ impl<'q, 'n> Relaxation<'q, 'n> {
     fn unsigned<'s>(
         &'s self,
         g: &'s [Vec<f64>],
-    ) -> impl Iterator<Item = (f64, NeuronId, Side)> + 's {
+    ) -> impl Iterator<Item = (f64, NeuronId, RowKind)> + 's {
         let without_row = self.pinned.iter().filter(|(_, has_row)| !**has_row);
         let violation = |(&id, _): (&NeuronId, _)| {
             let g = g[id.layer][id.index];
-            (if self.stable.get(id.layer, id.index) { -g } else { g }, id, Side::Sign)
+            (if self.stable.get(id.layer, id.index) { -g } else { g }, id, RowKind::Sign)
         };
         without_row.map(violation).filter(|(violation, ..)| *violation > tolerance::VIOLATION)
     }
@@ -697,10 +699,9 @@ impl<'q, 'n> Relaxation<'q, 'n> {
         let of_rows = self.pixel_slopes(&[], &weights);
         let slopes: Vec<f64> =
             self.costs.pixels.iter().zip(of_rows).map(|(cost, row)| cost + row).collect();
-        let of_envelopes =
-            self.rows.iter().zip(duals).filter(|((_, side, _), dual)| {
-                *side == Side::Envelope && dual.abs() > tolerance::DUAL
-            });
+        let of_envelopes = self.rows.iter().zip(duals).filter(|((_, side, _), dual)| {
+            *side == RowKind::Envelope && dual.abs() > tolerance::DUAL
+        });
         let of_envelopes: Vec<_> = of_envelopes
             .filter_map(|(&(id, ..), dual)| Some((self.envelopes?.envelope(id)?.1, *dual)))
             .collect();

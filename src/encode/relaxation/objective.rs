@@ -13,15 +13,15 @@ pub(super) struct Costs {
     pub constant: f64,
 }
 
-impl Relaxation<'_, '_> {
+impl Relaxation<'_> {
     /// The objective in columns, with the substituted neurons on their lines. With a trace, the other neurons of the
     /// last layer count as on or off as they are there: a guess at what the layers below will be worth.
     pub(super) fn price_objective(&self, guess: Option<&Trace>) -> Costs {
-        let network = self.query.network;
+        let network = &self.problem.network;
         let last = self.bounds.hidden() - 1;
         // Weights of the last layer's pre-activations, and the constants that lines bring along.
         let mut on_last = vec![0.0; self.weights.len()];
-        let mut constant = self.query.value(&self.at_centre);
+        let mut constant = self.problem.value(&self.at_centre);
         for (index, &weight) in self.weights.iter().enumerate() {
             match self.place[last][index] {
                 None if self.stable.get(last, index) => on_last[index] = weight,
@@ -60,8 +60,8 @@ impl Relaxation<'_, '_> {
         let mut all: Vec<(NeuronId, f64)> =
             of_last.map(|(index, weight)| (NeuronId { layer, index }, *weight)).collect();
         all.extend_from_slice(neurons);
-        self.query.network.gradient_with(
-            &vec![0.0; self.query.network.outputs()],
+        self.problem.network.gradient_with(
+            &vec![0.0; self.problem.network.outputs()],
             &all,
             &self.stable,
         )
@@ -71,7 +71,7 @@ impl Relaxation<'_, '_> {
     /// replaced by what they are made of. One matrix per layer; its rows of unstable neurons are what counts.
     /// (The pixels' part is [`crate::network::Network::slopes`] with the stable pattern.)
     pub(super) fn spread(&self, mut columns: Mat<f64>, layer: usize) -> Vec<Mat<f64>> {
-        let network = self.query.network;
+        let network = &self.problem.network;
         let mut on_outputs = vec![Mat::zeros(0, 0); layer + 1];
         for below in (1..=layer).rev() {
             let through = Mat::from_fn(columns.nrows(), columns.ncols(), |j, k| {

@@ -32,7 +32,7 @@ pub const PNG_SIZE: (u32, u32) = (WIDTH as u32 * PNG_FINE, HEIGHT as u32 * PNG_F
 /// Red, green, blue.
 pub type Colour = [u8; 3];
 /// To the right and down, in points.
-pub type Place = (f64, f64);
+pub type Point = (f64, f64);
 
 pub const WHITE: Colour = [255; 3];
 
@@ -49,7 +49,7 @@ pub enum Anchor {
 pub struct Text {
     pub text: String,
     /// On the baseline.
-    pub at: Place,
+    pub at: Point,
     pub anchor: Anchor,
     pub size: f64,
     pub colour: Colour,
@@ -60,9 +60,9 @@ pub struct Text {
 /// One thing on the sheet, over those before it.
 #[derive(Clone, Debug)]
 pub enum Mark {
-    Line { points: Vec<Place>, width: f64, colour: Colour },
-    Polygon { corners: Vec<Place>, colour: Colour },
-    Disc { centre: Place, radius: f64, colour: Colour },
+    Line { points: Vec<Point>, width: f64, colour: Colour },
+    Polygon { corners: Vec<Point>, colour: Colour },
+    Disc { centre: Point, radius: f64, colour: Colour },
     Text(Text),
 }
 
@@ -73,7 +73,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    pub fn line(&mut self, points: impl Into<Vec<Place>>, width: f64, colour: Colour) {
+    pub fn line(&mut self, points: impl Into<Vec<Point>>, width: f64, colour: Colour) {
         self.marks.push(Mark::Line { points: points.into(), width, colour });
     }
 
@@ -231,12 +231,12 @@ fn fine(points: f64) -> i32 {
     (points * f64::from(FINE)).round() as i32
 }
 
-fn pixel((x, y): Place) -> (i32, i32) {
+fn pixel((x, y): Point) -> (i32, i32) {
     (fine(x), fine(y))
 }
 
 /// The pixels where a line begins, turns and ends.
-fn path(points: &[Place]) -> Vec<(i32, i32)> {
+fn path(points: &[Point]) -> Vec<(i32, i32)> {
     let mut path: Vec<(i32, i32)> = Vec::with_capacity(points.len());
     for next in points.iter().map(|&place| pixel(place)) {
         if path.last() == Some(&next) {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::axis::Scale;
-use super::canvas::{Drawing, Place};
+use super::canvas::{Drawing, Point};
 use super::frame::{Frame, Legend, Words};
 use super::{Series, marker, write};
-use crate::report::ReportError;
+use crate::run::ReportError;
 
 /// Between the outermost values and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;
@@ -73,7 +73,7 @@ impl Curves {
         };
         let mut frame = Frame::new(&words, x, y);
 
-        let lines: Vec<Vec<Place>> =
+        let lines: Vec<Vec<Point>> =
             curves.iter().map(|curve| steps(curve, &frame, x.low())).collect();
         for (series, line) in lines.iter().enumerate() {
             frame.drawing.line(line.as_slice(), LINE, marker::colour(series));
@@ -98,9 +98,9 @@ impl Curves {
 }
 
 /// The corners of a curve. What was reached before the axis begins is there when it begins.
-fn steps(curve: &[(f64, f64)], frame: &Frame, begin: f64) -> Vec<Place> {
+fn steps(curve: &[(f64, f64)], frame: &Frame, begin: f64) -> Vec<Point> {
     let before = curve.partition_point(|&(time, _)| time < begin);
-    let mut line: Vec<Place> = Vec::with_capacity(2 * curve.len());
+    let mut line: Vec<Point> = Vec::with_capacity(2 * curve.len());
     for &(time, height) in &curve[before.saturating_sub(1)..] {
         let place = frame.place((time.max(begin), height));
         if let Some(&(_, last)) = line.last() {
@@ -112,7 +112,7 @@ fn steps(curve: &[(f64, f64)], frame: &Frame, begin: f64) -> Vec<Place> {
 }
 
 /// Places for markers: on level stretches, the first so far to the right, more at even distances, and one at the end.
-fn markers(line: &[Place], first: f64) -> Vec<Place> {
+fn markers(line: &[Point], first: f64) -> Vec<Point> {
     let (Some(&begin), Some(&end)) = (line.first(), line.last()) else { return Vec::new() };
     let mut places = Vec::new();
     let mut next = begin.0 + first;

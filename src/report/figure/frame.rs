@@ -1,7 +1,7 @@
 //! What all figures share: title, axes with their numbers, and a legend beside the plot, where it covers nothing.
 
 use super::axis::{Scale, Tick};
-use super::canvas::{Anchor, Colour, Drawing, HEIGHT, Place, Text, WIDTH};
+use super::canvas::{Anchor, Colour, Drawing, HEIGHT, Point, Text, WIDTH};
 use super::font::{self, HALF_CAPITAL};
 
 const INK: Colour = [30, 30, 30];
@@ -56,13 +56,13 @@ pub struct Legend<'a> {
 pub struct Frame {
     pub drawing: Drawing,
     /// Upper left corner of the plot.
-    corner: Place,
+    corner: Point,
     width: f64,
     height: f64,
     x: Scale,
     y: Scale,
     /// The middle of each sample in the legend, and of which series it is.
-    pub samples: Vec<(Place, usize)>,
+    pub samples: Vec<(Point, usize)>,
 }
 
 impl Frame {
@@ -119,7 +119,7 @@ impl Frame {
     }
 
     /// Where a point of the data is.
-    pub fn place(&self, (x, y): (f64, f64)) -> Place {
+    pub fn place(&self, (x, y): (f64, f64)) -> Point {
         (self.across(x), self.along(y))
     }
 
@@ -137,7 +137,7 @@ impl Frame {
         self.corner.1 + self.height * (1.0 - self.y.share(y))
     }
 
-    fn write(&mut self, text: &str, at: Place, anchor: Anchor, size: f64, colour: Colour) {
+    fn write(&mut self, text: &str, at: Point, anchor: Anchor, size: f64, colour: Colour) {
         let text = Text { text: text.to_owned(), at, anchor, size, colour, upward: false };
         self.drawing.text(text);
     }

@@ -6,8 +6,9 @@ use super::axis::Scale;
 use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
 use super::{marker, write_file};
-use crate::report::{Record, ReportError};
-use crate::verdict::Verdict;
+use crate::judge::Verdict;
+use crate::record::Record;
+use crate::run::ReportError;
 
 /// Between the outermost values and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;

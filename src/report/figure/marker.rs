@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::canvas::{Colour, Drawing, Mark, Place, WHITE};
+use super::canvas::{Colour, Drawing, Mark, Point, WHITE};
 
 /// Told apart with every common kind of colour blindness (Okabe and Ito, "Color universal design", 2008); without their
 /// yellow, which is too faint on white.
@@ -51,7 +51,7 @@ pub fn colour(series: usize) -> Colour {
 }
 
 /// The marker of a series, about as heavy as a disc of this radius.
-pub fn draw(drawing: &mut Drawing, series: usize, centre: Place, radius: f64) {
+pub fn draw(drawing: &mut Drawing, series: usize, centre: Point, radius: f64) {
     let shape = SHAPES[series % SHAPES.len()];
     for (colour, halo) in [(WHITE, HALO), (colour(series), 0.0)] {
         let corners = match shape {
@@ -89,7 +89,7 @@ pub fn draw(drawing: &mut Drawing, series: usize, centre: Place, radius: f64) {
                     let reach = if k.is_multiple_of(2) { outer } else { inner };
                     on_circle(reach, PI / 5.0 * f64::from(k))
                 };
-                (0..10).map(corner).collect::<Vec<Place>>()
+                (0..10).map(corner).collect::<Vec<Point>>()
             }
         };
         let corners = corners.into_iter().map(|(x, y)| (centre.0 + x, centre.1 + y)).collect();
@@ -98,6 +98,6 @@ pub fn draw(drawing: &mut Drawing, series: usize, centre: Place, radius: f64) {
 }
 
 /// A place around the origin; angles begin above and go clockwise.
-fn on_circle(radius: f64, angle: f64) -> Place {
+fn on_circle(radius: f64, angle: f64) -> Point {
     (radius * angle.sin(), -radius * angle.cos())
 }

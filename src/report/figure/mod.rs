@@ -20,7 +20,7 @@ pub use curves::Curves;
 pub use gaps::Gaps;
 pub use scatter::Scatter;
 
-use super::ReportError;
+use crate::run::ReportError;
 use canvas::Drawing;
 
 /// Points with a name for the legend. Without a name they are drawn, but not listed.

@@ -6,7 +6,7 @@ use super::axis::Scale;
 use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
 use super::{Series, marker, write};
-use crate::report::ReportError;
+use crate::run::ReportError;
 
 /// Between the outermost points and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;

@@ -2,8 +2,8 @@ use std::fs;
 
 use super::canvas::{HEIGHT, Mark, PNG_SIZE, WIDTH};
 use super::*;
+use crate::record::record;
 use crate::report::png;
-use crate::report::record::tests::record;
 
 fn series(name: &str, points: &[(f64, f64)]) -> Series {
     Series { name: name.to_owned(), points: points.to_vec() }

@@ -10,14 +10,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::attempts::replace;
-use super::json::{self, Fields, Value};
-use super::record::{Record, Standings, standings};
-use super::results::ReportError;
-use super::sketch::thinned;
-use super::stored::Stored;
 use super::table::Table;
-use crate::verdict::Verdict;
+use crate::judge::Verdict;
+use crate::record::json::{self, Fields, Value};
+use crate::record::{ImageOutcomes, Record, standings};
+use crate::run::ReportError;
+use crate::run::StoredRun;
+use crate::run::replace;
+use crate::run::thinned;
 use pack::{Packed, pack};
 
 const PAGE: &str = include_str!("page.html");
@@ -44,7 +44,7 @@ const CURVE_POINTS: usize = 30_000;
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(directory: &Path, stored: &Stored) -> Result<(), ReportError> {
+pub fn write(directory: &Path, stored: &StoredRun) -> Result<(), ReportError> {
     let path = directory.join(FILE);
     match page(stored) {
         Ok(page) => replace(&path, page.as_bytes()),
@@ -63,7 +63,7 @@ struct Data<'a> {
     asked: Option<usize>,
     /// `None` when the run did not come to its end.
     interrupted: Option<bool>,
-    standings: Standings,
+    standings: ImageOutcomes,
     labelled: bool,
     count: usize,
     /// A list per field, or the value that all records share.
@@ -78,8 +78,8 @@ struct Data<'a> {
 }
 
 /// The whole page.
-fn page(stored: &Stored) -> io::Result<String> {
-    let Stored { records, settings, asked, summary, sketches } = stored;
+fn page(stored: &StoredRun) -> io::Result<String> {
+    let StoredRun { records, settings, asked, summary, sketches } = stored;
     let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));
     let sketch = |record: &Record| sketches.sketches.get(&(record.image, record.target));
     let most = (CURVE_POINTS / records.len().max(1)).max(2);

@@ -12,8 +12,8 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde::Serialize;
 
-use super::super::record::Record;
-use super::super::sketch::{Shape, Sketches, append_varint};
+use crate::record::Record;
+use crate::run::{Shape, Sketches, append_varint};
 
 /// What pictures may take of a page, in characters.
 const ROOM: usize = 2_200_000;

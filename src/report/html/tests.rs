@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::read::DeflateDecoder;
 
 use super::*;
-use crate::report::sketch::{Shape, Sketch, Sketches};
+use crate::run::{Shape, Sketch, Sketches};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -58,16 +58,16 @@ fn sketch(steps: &[u8], curve: &[(f64, f64)]) -> Sketch {
     json::parse(text.as_bytes()).expect("a sketch")
 }
 
-fn stored(records: Vec<Record>, sketches: Sketches) -> Stored {
+fn stored(records: Vec<Record>, sketches: Sketches) -> StoredRun {
     let summary = r#"{"schema":"rw-adv/1","version":"0.1.0","seconds":3.25,"summary":{"asked":9,"interrupted":false}}"#;
     let summary = json::parse(summary.as_bytes()).expect("an object");
     let settings = r#"{"model":"m.onnx","delta":5.0,"norm":"l1","target":"all","images":[0,1,2]}"#;
     let settings = json::parse(settings.as_bytes()).expect("an object");
-    Stored { records, settings, asked: Some(9), summary, sketches }
+    StoredRun { records, settings, asked: Some(9), summary, sketches }
 }
 
 /// So many images of noise, each with so many targets, so many values changed, and long curves.
-fn noisy(images: usize, targets: usize, shape: Shape, changes: usize) -> Stored {
+fn noisy(images: usize, targets: usize, shape: Shape, changes: usize) -> StoredRun {
     let mut sketches = Sketches { shape: Some(shape), ..Sketches::default() };
     let mut rows = Vec::new();
     for image in 0..images {
@@ -91,7 +91,7 @@ fn embedded(page: &str) -> Value {
     serde_json::from_str(data).expect("JSON")
 }
 
-fn made(stored: &Stored) -> String {
+fn made(stored: &StoredRun) -> String {
     page(stored).expect("memory takes everything")
 }
 
@@ -194,7 +194,7 @@ fn columns_hold_what_a_browser_can() {
     assert_eq!((&data["count"], &data["interrupted"]), (&2.into(), &false.into()));
     assert_eq!(data["asked"], 9);
     let nothing =
-        Stored { asked: None, summary: Fields::new(), ..stored(vec![], Sketches::default()) };
+        StoredRun { asked: None, summary: Fields::new(), ..stored(vec![], Sketches::default()) };
     let page = made(&nothing);
     let data = embedded(&page);
     assert_eq!((&data["count"], &data["interrupted"]), (&0.into(), &Value::Null));

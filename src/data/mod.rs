@@ -1,0 +1,37 @@
+//! Where inputs come from: image files become [`Sample`]s, in the model's own order and in [0, 1].
+//!
+//! The trap of this room is the silent wrong answer: test images that are training images, channels in another
+//! order, bytes that are not scaled, labels shifted by one. So nothing is guessed from a file's name where its
+//! content can tell, every declared size is compared with what is there, and what does not fit is refused with one
+//! line that names the file.
+//!
+//! | data | read by |
+//! |---|---|
+//! | a directory of the four MNIST files | the `mnist` crate, behind a guard, or else the IDX reader |
+//! | an IDX file, plain or gzipped | the IDX reader |
+//! | a PNG, a directory of PNGs or a pattern such as `digits/*.png` | the `image` crate |
+//! | an `.npy` array, plain or gzipped | the npy reader |
+
+mod array;
+mod dataset;
+mod error;
+mod file;
+mod idx;
+mod labels;
+mod listing;
+mod mnist_dir;
+mod npy;
+mod picture;
+mod png;
+mod sample;
+mod selection;
+mod source;
+mod targets;
+
+pub use dataset::Dataset;
+pub use error::SampleError;
+pub use picture::{Colour, PictureLayout};
+pub use sample::Sample;
+pub use selection::Selection;
+pub use source::{DataSource, Split};
+pub use targets::{ImageTargets, TargetChoice, TargetError, Targets};

@@ -1,0 +1,7 @@
+//! Linear expressions and relations as people type them: `y0 - 0.5*y3 + 1`, `x0 + x1 <= 2`, and files of bounds and constraints.
+
+mod constraints;
+mod linear;
+
+pub use constraints::ConstraintsError;
+pub use linear::{Linear, LinearError, Relation};

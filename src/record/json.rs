@@ -1,0 +1,117 @@
+//! JSON for programs: records, summaries, inspections.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+pub use serde_json::{Map, Value};
+
+use super::attack::SCHEMA;
+use crate::onnx::OnnxModel;
+
+/// One record on one line.
+pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, record)?;
+    writeln!(out)
+}
+
+/// What a record was, if `text` is one, whole.
+///
+/// # Errors
+/// When it is not.
+pub fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
+    Ok(serde_json::from_slice(text)?)
+}
+
+/// Settings, or a record, by the names of their fields.
+pub type Fields = Map<String, Value>;
+
+/// The fields of what is written as an object; of anything else, none.
+pub fn fields(value: &impl Serialize) -> Fields {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Fields::new(),
+    }
+}
+
+/// A field as people write it: texts without quotes, nothing for nothing.
+pub fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}
+
+/// How many entries a field has that is a list.
+pub fn length(fields: &Fields, name: &str) -> usize {
+    fields.get(name).and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+/// A value in a few words.
+pub fn brief(value: Option<&Value>) -> String {
+    const LONGEST: usize = 40;
+    let text = match text(value) {
+        nothing if nothing.is_empty() => "none".into(),
+        text => text,
+    };
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// A value as it may stand in an HTML script element: nothing in it can end the element, or begin a comment in it.
+///
+/// # Errors
+/// When it cannot be serialised.
+pub fn for_script(value: &impl Serialize) -> io::Result<String> {
+    // In JSON, these characters occur within strings only.
+    Ok(serde_json::to_string(value)?.replace('<', "\\u003c").replace('>', "\\u003e"))
+}
+
+/// The contents of `summary.json`.
+pub fn summary(
+    out: &mut impl Write,
+    schema: &str,
+    summary: &impl Serialize,
+    settings: &impl Serialize,
+    elapsed: Duration,
+) -> io::Result<()> {
+    let value = json!({
+        "schema": schema,
+        "version": env!("CARGO_PKG_VERSION"),
+        "summary": summary,
+        "settings": settings,
+        "seconds": elapsed.as_secs_f64(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &value)?;
+    writeln!(out)
+}
+
+/// What `inspect --json` prints.
+pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::Result<()> {
+    let layers = model
+        .network
+        .layers()
+        .iter()
+        .map(|l| json!({ "inputs": l.inputs(), "outputs": l.outputs() }));
+    let value = json!({
+        "schema": SCHEMA,
+        "model": path.display().to_string(),
+        "sha256": model.sha256,
+        "opset": model.opset,
+        "input_dims": model.input_dims,
+        "widths": model.network.widths(),
+        "layers": layers.collect::<Vec<_>>(),
+        "parameters": model.network.parameters(),
+        "relus": model.network.neurons(),
+        "nodes": model.nodes,
+        "check": model.agreement,
+    });
+    serde_json::to_writer_pretty(&mut *out, &value)?;
+    writeln!(out)
+}

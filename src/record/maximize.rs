@@ -1,0 +1,208 @@
+//! One answer to one problem. Field names are a contract with users' scripts.
+
+use serde::Serialize;
+
+use crate::maximize::Maximum;
+use crate::sets::Domain;
+
+/// The version of the record format.
+pub const MAXIMIZE_SCHEMA: &str = "rw-adv/maximize/1";
+
+/// What was asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct MaximizeSettings {
+    /// The model's file.
+    pub model: String,
+    /// SHA-256 of the model.
+    pub model_sha256: String,
+    /// Inputs, hidden widths, outputs.
+    pub widths: Vec<usize>,
+    /// The objective as it was given.
+    pub objective: String,
+    /// Lower and upper bound of the inputs that the file of constraints does not name.
+    #[serde(rename = "box")]
+    pub bounds: [f64; 2],
+    /// The file of bounds and constraints.
+    pub constraints: Option<String>,
+    /// The algorithm.
+    pub method: &'static str,
+    /// How walks leave a region.
+    pub way_out: &'static str,
+    /// Starts in a row without gain that end the search.
+    pub patience: usize,
+    /// Parts bounded at most, if the domain is divided.
+    pub branch: Option<usize>,
+    /// Below this gap a value counts as optimal.
+    pub gap: f64,
+    /// Seconds, if limited.
+    pub time_limit: Option<f64>,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What is known about the maximum. What was not computed is `null`, never a made-up number.
+#[derive(Clone, Debug, Serialize)]
+pub struct MaximizeRecord {
+    /// The version of the record format, `rw-adv/maximize/1`.
+    pub schema: &'static str,
+    /// The version of the program.
+    pub version: &'static str,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub settings: MaximizeSettings,
+    /// The largest value found, in `f64`, at `point` as it stands here.
+    pub value: f64,
+    /// The same point's value in tract's `f32` run of the file.
+    pub value_f32: f64,
+    /// Proven upper bound of the value.
+    pub upper_bound: Option<f64>,
+    /// `upper_bound − value`.
+    pub gap: Option<f64>,
+    /// How the bound was proven: `envelope`, or `branch` if the domain was divided.
+    pub bound_method: Option<&'static str>,
+    /// Whether the gap is closed: no point has a larger value (by 1e-6, or `--gap`).
+    pub optimal: bool,
+    /// What branch and bound claims no point can exceed: not a proof. With `--method milp` only.
+    pub claimed_bound: Option<f64>,
+    /// Number of linear constraints.
+    pub constraint_count: usize,
+    /// How far the point breaks one of them, in units of its largest weight; at most 2e-7.
+    pub violation: f64,
+    /// Number of inputs at their lower bound, fixed ones included.
+    pub at_lower: usize,
+    /// Number of inputs at their upper bound, fixed ones left out.
+    pub at_upper: usize,
+    /// Number of starts searched from.
+    pub starts: usize,
+    /// Number of linear regions walked through.
+    pub regions: usize,
+    /// Number of LPs (with `--method milp`, MILPs) solved.
+    pub lps: usize,
+    /// Simplex iterations in all of them.
+    pub iterations: usize,
+    /// Parts of the domain bounded, with `--branch`.
+    pub nodes: usize,
+    /// Divisions that led to one of them, at most.
+    pub depth: usize,
+    /// Parts that were still to be divided.
+    pub open_nodes: usize,
+    /// Seconds and the bound that was reached then, with `--branch`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bound_trace: Vec<(f64, f64)>,
+    /// Time spent.
+    pub seconds: f64,
+    /// Time until the best point was found.
+    pub seconds_to_best: f64,
+    /// Why work ended.
+    pub stop: &'static str,
+    /// The network's outputs at the point, in `f64`.
+    pub outputs: Vec<f64>,
+    /// The point, exactly within its bounds.
+    pub point: Vec<f64>,
+}
+
+impl MaximizeRecord {
+    /// The answer.
+    pub fn new(
+        settings: MaximizeSettings,
+        domain: &Domain,
+        maximum: &Maximum,
+        seconds: f64,
+    ) -> Self {
+        let found = &maximum.found;
+        let bounds = || domain.lower.iter().zip(&domain.upper);
+        let at = |which: fn((f64, f64, f64)) -> bool| {
+            let all = maximum.point.iter().zip(bounds());
+            all.filter(|(x, (lower, upper))| which((**x, **lower, **upper))).count()
+        };
+        // What overflowed is no bound.
+        let bounded = maximum.upper_bound.is_finite();
+        Self {
+            schema: MAXIMIZE_SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            value: maximum.value,
+            value_f32: maximum.value_f32,
+            upper_bound: bounded.then_some(maximum.upper_bound),
+            gap: bounded.then_some(maximum.gap()),
+            bound_method: bounded.then_some(maximum.bound_method.name()),
+            optimal: maximum.gap() <= settings.gap,
+            settings,
+            claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
+            constraint_count: domain.constraints.len(),
+            violation: maximum.violation,
+            at_lower: at(|(x, lower, _)| x == lower),
+            at_upper: at(|(x, lower, upper)| x == upper && lower < upper),
+            starts: found.starts,
+            regions: found.work.regions,
+            lps: found.work.lps,
+            iterations: found.work.iterations,
+            nodes: maximum.tree.nodes,
+            depth: maximum.tree.depth,
+            open_nodes: maximum.tree.open,
+            bound_trace: maximum.tree.seconds_and_bounds(),
+            seconds,
+            seconds_to_best: found.time_to_best.as_secs_f64(),
+            stop: maximum.stop.name(),
+            outputs: maximum.outputs.clone(),
+            point: maximum.point.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bounds::BoundMethod;
+    use crate::encode::Work;
+    use crate::problem::Candidate;
+    use crate::search::{SearchResult, SearchStop};
+    use crate::verify::{Stop, TreeSummary};
+
+    #[test]
+    fn what_is_not_finite_is_no_bound() {
+        let settings = MaximizeSettings {
+            model: "m.onnx".into(),
+            model_sha256: String::new(),
+            widths: vec![1, 1, 1],
+            objective: "y0".into(),
+            bounds: [0.0, 1.0],
+            constraints: None,
+            method: "milp",
+            way_out: "flip",
+            patience: 1,
+            branch: None,
+            gap: 1e-6,
+            time_limit: Some(1.0),
+            seed: 0,
+        };
+        let found = SearchResult {
+            best: Candidate { point: vec![0.5], margin: 1.0 },
+            starts: 1,
+            finished: 0,
+            claimed_bound: Some(f64::INFINITY),
+            work: Work::default(),
+            time_to_best: Duration::ZERO,
+            curve: Vec::new(),
+            stop: SearchStop::Time,
+        };
+        let maximum = Maximum {
+            point: vec![0.5],
+            outputs: vec![1.0],
+            value: 1.0,
+            value_f32: 1.0,
+            violation: 0.0,
+            upper_bound: f64::INFINITY,
+            bound_method: BoundMethod::Envelope,
+            claimed_bound: Some(f64::INFINITY),
+            found,
+            tree: TreeSummary::default(),
+            stop: Stop::of(SearchStop::Time, Stop::Optimal),
+        };
+        let record = MaximizeRecord::new(settings, &Domain::new_box(1, 0.0, 1.0), &maximum, 1.0);
+        assert_eq!((record.claimed_bound, record.upper_bound, record.gap), (None, None, None));
+        assert_eq!(record.bound_method, None);
+        assert!(!record.optimal);
+    }
+}

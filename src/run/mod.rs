@@ -1,0 +1,24 @@
+//! Many problems: the result directory, resume, shards.
+
+mod attempts;
+mod manifest;
+mod npy;
+mod plan;
+mod proof;
+mod results;
+mod shard;
+mod sketch;
+mod stored;
+mod witness;
+
+pub(crate) use attempts::replace;
+pub use attempts::{RecordSet, merge};
+pub use manifest::{Manifest, data_sha256};
+pub use plan::Plan;
+pub use proof::ProofFiles;
+pub use results::{Contents, OpenMode, OpenRun, ReportError, ResultDirectory, write_summary};
+pub use shard::{Shard, ranges};
+pub use sketch::Sketch;
+pub(crate) use sketch::{Shape, Sketches, append_varint, thinned};
+pub use stored::StoredRun;
+pub use witness::{SavedWitness, WitnessFiles};

@@ -1,0 +1,105 @@
+//! Proofs as files, one for each image and target.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::manifest::unique;
+use super::results::ReportError;
+use crate::data::Sample;
+use crate::network::Label;
+use crate::proof::{ProofFile, SCHEMA};
+use crate::record::Record;
+use crate::verify::{Answer, Attack};
+
+/// Where proofs go.
+#[derive(Debug)]
+pub struct ProofFiles {
+    root: PathBuf,
+    model_sha256: String,
+}
+
+impl ProofFiles {
+    /// Makes the directory, for proofs about a model.
+    ///
+    /// # Errors
+    /// When it holds files already, or cannot be made.
+    pub fn create(root: &Path, model_sha256: &str) -> Result<Self, ReportError> {
+        let files = Self::resume(root, model_sha256)?;
+        let unreadable = |source| ReportError::Unreadable { path: root.to_owned(), source };
+        if fs::read_dir(root).map_err(unreadable)?.next().is_some() {
+            return Err(ReportError::Taken(root.to_owned()));
+        }
+        Ok(files)
+    }
+
+    /// The same where an earlier run, or another share of this one, may have left proofs: they stay until they are replaced.
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn resume(root: &Path, model_sha256: &str) -> Result<Self, ReportError> {
+        fs::create_dir_all(root)
+            .map_err(|source| ReportError::Unwritable { path: root.to_owned(), source })?;
+        Ok(Self { root: root.to_owned(), model_sha256: model_sha256.to_owned() })
+    }
+
+    /// Warns of finished records that have a bound and no proof: the run that made them was not asked for any.
+    pub fn look_for(&self, finished: &[Record]) {
+        let is_missing = |record: &&Record| {
+            let path = self.path(record.image, (record.predicted, record.target));
+            record.upper_bound.is_some() && !path.exists()
+        };
+        let missing = finished.iter().filter(is_missing).count();
+        if missing > 0 {
+            log::warn!(
+                "{}: {missing} records that were finished before have no proof there",
+                self.root.display()
+            );
+        }
+    }
+
+    fn path(&self, image: usize, (predicted, target): (usize, usize)) -> PathBuf {
+        self.root.join(format!("{image}_c{predicted}_w{target}.json"))
+    }
+
+    /// Stores what proves an answer's bounds, whole or not at all. Without bounds there is nothing to store.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save(
+        &self,
+        sample: &Sample,
+        (predicted, target): (Label, Label),
+        attack: &Attack,
+        answer: &Answer,
+    ) -> Result<(), ReportError> {
+        // What overflowed is no bound.
+        let claims = answer.claims.iter().filter(|claim| claim.bound.is_finite());
+        let claims: Vec<_> = claims.cloned().collect();
+        if claims.is_empty() {
+            return Ok(());
+        }
+        let proof = ProofFile {
+            schema: SCHEMA.into(),
+            model_sha256: self.model_sha256.clone(),
+            image: sample.index,
+            original: sample.pixels.clone(),
+            predicted: predicted.0,
+            target: target.0,
+            norm: attack.norm.name().into(),
+            delta: attack.delta,
+            claims,
+        };
+        let path = self.path(sample.index, (predicted.0, target.0));
+        // A share may be worked on twice at a time.
+        let partial = path.with_extension(format!("{}.partial", unique()));
+        let text = serde_json::to_vec(&proof).map_err(std::io::Error::from);
+        let written = text
+            .and_then(|text| fs::write(&partial, text))
+            .and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|source| {
+            // Where there is nothing to remove, nothing is left to do.
+            let _ = fs::remove_file(&partial);
+            ReportError::Unwritable { path, source }
+        })
+    }
+}

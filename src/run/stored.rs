@@ -1,0 +1,159 @@
+//! A result directory read back: what exports and the report are made from.
+
+use std::fs;
+use std::path::Path;
+
+use super::attempts::{ATTEMPTS, RecordSet};
+use super::manifest::Manifest;
+use super::results::{Contents, ReportError, SUMMARY};
+use super::sketch::Sketches;
+use crate::judge::Verdict;
+use crate::record::Record;
+use crate::record::json::{self, Fields, Value};
+use crate::report::png;
+
+/// The contents of a result directory: its own, and those of all attempts at shards.
+#[derive(Debug)]
+pub struct StoredRun {
+    /// The records, by image and target.
+    pub records: Vec<Record>,
+    /// What was asked for; empty when it is not known.
+    pub settings: Fields,
+    /// Records that were asked for, if it is known.
+    pub(crate) asked: Option<usize>,
+    /// `summary.json`; empty when there is none, because the run did not come to its end.
+    pub(crate) summary: Fields,
+    /// What was drawn.
+    pub(crate) sketches: Sketches,
+}
+
+impl StoredRun {
+    /// Reads the records, and what else there is.
+    ///
+    /// # Errors
+    /// When there are no results, or they are damaged.
+    pub fn read(directory: &Path) -> Result<Self, ReportError> {
+        let contents = Contents::Attacks;
+        if ![contents.file(), ATTEMPTS].iter().any(|name| directory.join(name).exists()) {
+            return Err(missing(directory));
+        }
+        let manifest = Manifest::read(directory)?;
+        if manifest.as_ref().is_some_and(|manifest| manifest.contents() != contents) {
+            return Err(missing(directory));
+        }
+        let gathered = RecordSet::everything(directory, contents, manifest.as_ref())?;
+        let sketches = gathered.sketches(directory)?;
+        let summary = summary(&directory.join(SUMMARY));
+        let of_summary = summary.get("settings").and_then(Value::as_object);
+        let settings = of_summary.or(manifest.as_ref().map(Manifest::settings));
+        Ok(Self {
+            records: gathered.into_records().collect(),
+            settings: settings.cloned().unwrap_or_default(),
+            asked: manifest.map(|manifest| manifest.keys(None).count()),
+            summary,
+            sketches,
+        })
+    }
+
+    /// The first adversaries side by side as a PNG: image, adversary, difference, one below the other. `None` when there are none,
+    /// or inputs are no pictures.
+    pub fn strip(&self, most: usize) -> Option<Vec<u8>> {
+        let Sketches { shape, originals, sketches } = &self.sketches;
+        let pair = |record: &Record| {
+            let original = originals.get(&record.image)?;
+            let adversary = sketches.get(&(record.image, record.target))?.changed(original)?;
+            Some((original.clone(), adversary))
+        };
+        let is_adversary = |record: &&Record| record.verdict == Verdict::Adversarial;
+        let adversaries = self.records.iter().filter(is_adversary);
+        let pairs: Vec<(Vec<u8>, Vec<u8>)> = adversaries.filter_map(pair).take(most).collect();
+        let layout = shape.filter(|_| !pairs.is_empty())?.layout();
+        Some(png::gallery(&layout, &pairs))
+    }
+}
+
+fn missing(directory: &Path) -> ReportError {
+    let path = directory.to_owned();
+    let others = [(Contents::Radii, "radii"), (Contents::Maximum, "the result of maximize")];
+    let held = Manifest::read(directory).ok().flatten().map(|manifest| manifest.contents());
+    let is_held = |kind: Contents| held == Some(kind) || directory.join(kind.file()).exists();
+    match others.into_iter().find(|&(kind, _)| is_held(kind)) {
+        Some((_, what)) => ReportError::OtherResults { path, what },
+        None => ReportError::NoResults(path),
+    }
+}
+
+/// Records say what counts: a summary that is missing or damaged is none.
+fn summary(path: &Path) -> Fields {
+    let read = fs::read(path).and_then(|text| json::parse(&text));
+    read.unwrap_or_else(|error| {
+        log::info!("{}: left out: {error}", path.display());
+        Fields::new()
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::record::record;
+
+    fn line(image: usize, target: usize, more: &str) -> String {
+        let mut line = Vec::new();
+        json::line(&mut line, &record(image, target, "unknown", more)).unwrap();
+        String::from_utf8(line).unwrap()
+    }
+
+    fn folder_with(results: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("results.jsonl");
+        fs::write(&file, results).unwrap();
+        (folder, file)
+    }
+
+    #[test]
+    fn records_come_in_order_once_each_and_whole() {
+        let called_off = line(2, 8, r#","stop":"interrupted","margin":9"#);
+        let text = [&line(9, 3, ""), &called_off, "\n", &line(2, 3, ""), &line(2, 8, "")].concat();
+        let (folder, file) = folder_with(&text);
+        let found = || {
+            let stored = StoredRun::read(folder.path()).unwrap();
+            let of = |record: &Record| (record.image, record.target, record.stop.to_string());
+            stored.records.iter().map(of).collect::<Vec<_>>()
+        };
+        let stop = || "no_gain".to_owned();
+        let expected = [(2, 3, stop()), (2, 8, stop()), (9, 3, stop())];
+        assert_eq!(found(), expected);
+        // What was called off is shown until it is done again.
+        fs::write(&file, called_off).unwrap();
+        assert_eq!(found(), [(2, 8, "interrupted".to_owned())]);
+        fs::write(&file, text.clone() + "{\"image\":7").unwrap();
+        assert_eq!(found(), expected);
+        fs::write(&file, "{\"image\":7\n".to_owned() + &text).unwrap();
+        let error = StoredRun::read(folder.path()).unwrap_err().to_string();
+        assert!(error.ends_with("results.jsonl: line 1 is no record"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_without_results_says_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |path: &Path| StoredRun::read(path).unwrap_err().to_string();
+        assert!(error(folder.path()).ends_with("holds no results.jsonl: name the --out of a run"));
+        assert!(error(&folder.path().join("none")).contains("none: holds no results.jsonl"));
+        fs::write(folder.path().join("radii.jsonl"), "").unwrap();
+        assert!(error(folder.path()).contains("holds radii: "));
+        fs::create_dir(folder.path().join("results.jsonl")).unwrap();
+        assert!(error(folder.path()).contains("results.jsonl: cannot read"));
+    }
+
+    #[test]
+    fn what_is_missing_beside_the_records_is_empty() {
+        let (folder, _) = folder_with(&line(1, 2, ""));
+        fs::write(folder.path().join(SUMMARY), "{\"settings\":").unwrap();
+        let stored = StoredRun::read(folder.path()).unwrap();
+        assert_eq!((stored.records.len(), stored.settings.len(), stored.asked), (1, 0, None));
+        assert_eq!(stored.sketches, Sketches::default());
+    }
+}

@@ -1,0 +1,276 @@
+//! The files of one witness in `adversarial/`, as numbers (`.npy`) and, where the model's input is a picture, as pictures:
+//! the witness `IMAGE_cC_wW`, the signed difference `IMAGE_cC_wW_difference`, and once per image the original `IMAGE`;
+//! `IMAGE_cC_wW_strip.png` shows all three.
+//!
+//! Originals and witnesses are stored as the `f32` numbers they are. Differences are `f64`: subtracting in `f32` would
+//! round, in `f64` original + difference is the witness exactly unless a value lies between 0 and 2⁻³⁰ (then to 2⁻⁵⁴), and
+//! the distance of the record is the norm of just these numbers.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::npy;
+use super::results::ReportError;
+use crate::data::PictureLayout;
+use crate::judge::{EightBit, Witness, nearest_byte};
+use crate::network::Label;
+use crate::report::png;
+
+/// The folder in the result directory.
+const FOLDER: &str = "adversarial";
+
+/// How files end that are not whole yet.
+const PARTIAL: &str = "partial";
+
+/// What the names of a witness's files begin with.
+fn stem(image: usize, (predicted, target): (Label, Label)) -> String {
+    format!("{FOLDER}/{image}_c{predicted}_w{target}")
+}
+
+/// What a process that was killed has left behind.
+fn remove_partial(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == PARTIAL) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the files of a witness that lie in the folder `from` a place in `to` as well.
+pub(crate) fn adopt(
+    from: &Path,
+    to: &Path,
+    (image, pair): (usize, (Label, Label)),
+) -> Result<(), ReportError> {
+    let stem = stem(image, pair);
+    let of_witness = [".npy", "_difference.npy", ".png", "_difference.png", "_strip.png"];
+    let of_image = [".npy", ".png"].map(|end| format!("{FOLDER}/{image}{end}"));
+    let names = of_witness.map(|end| format!("{stem}{end}"));
+    let folder = to.join(FOLDER);
+    fs::create_dir_all(&folder)
+        .map_err(|source| ReportError::Unwritable { path: folder, source })?;
+    // No pictures without numbers: these must be there.
+    let needed = from.join(&names[0]);
+    if let Err(source) = fs::metadata(&needed) {
+        return Err(ReportError::Unreadable { path: needed, source });
+    }
+    for name in names.iter().chain(&of_image) {
+        let (source, path) = (from.join(name), to.join(name));
+        if source.exists() {
+            link(&source, &path).map_err(|source| ReportError::Unwritable { path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes `path` the same file as `source`, or a copy where there are no links; whole or not at all.
+fn link(source: &Path, path: &Path) -> io::Result<()> {
+    let partial = path.with_extension(PARTIAL);
+    let linked = fs::hard_link(source, &partial).or_else(|_| fs::copy(source, &partial).map(drop));
+    let placed = linked.and_then(|()| fs::rename(&partial, path));
+    // Renaming does nothing where both names are the same file already.
+    let _ = fs::remove_file(&partial);
+    placed
+}
+
+/// Where witnesses of one model are stored.
+#[derive(Debug)]
+pub struct WitnessFiles {
+    root: PathBuf,
+    dims: Vec<usize>,
+    layout: Option<PictureLayout>,
+}
+
+/// What was stored, relative to the result directory, with `/` on every system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedWitness {
+    /// The exact point.
+    pub npy: String,
+    /// The 8-bit picture, where there is one.
+    pub png: Option<String>,
+}
+
+impl WitnessFiles {
+    /// Makes the folder `adversarial` in the result directory, for a model whose input has these dimensions.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(results: &Path, dims: &[usize]) -> Result<Self, ReportError> {
+        let folder = results.join(FOLDER);
+        let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
+        made.map_err(|source| ReportError::Unwritable { path: folder, source })?;
+        let layout = PictureLayout::from_dims(dims);
+        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout })
+    }
+
+    /// Whether the model's input is a picture, so that PNGs are written.
+    pub fn draws(&self) -> bool {
+        self.layout.is_some()
+    }
+
+    /// Stores a witness; pictures only where `picture` is given and the model's input is one.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    ///
+    /// # Panics
+    /// When the witness is of another model.
+    pub fn save(
+        &self,
+        image: usize,
+        (predicted, target): (Label, Label),
+        original: &[f32],
+        witness: &Witness,
+        picture: Option<&EightBit>,
+    ) -> Result<SavedWitness, ReportError> {
+        let stem = stem(image, (predicted, target));
+        let exact = format!("{stem}.npy");
+        let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
+        let pixels = witness.point().pixels();
+        write(&exact, &npy::encode(&self.dims, pixels))?;
+        let pairs = pixels.iter().zip(original);
+        let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
+        write(&format!("{stem}_difference.npy"), &npy::encode(&self.dims, &difference))?;
+        write(&format!("{FOLDER}/{image}.npy"), &npy::encode(&self.dims, original))?;
+        let mut saved = SavedWitness { npy: exact, png: None };
+        if let (Some(layout), Some(picture)) = (&self.layout, picture) {
+            let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
+            let drawn = format!("{stem}.png");
+            write(&drawn, &png::picture(layout, picture.bytes()))?;
+            let difference = png::difference(layout, &original, picture.bytes());
+            write(&format!("{stem}_difference.png"), &difference)?;
+            let strip = png::strip(layout, &original, picture.bytes());
+            write(&format!("{stem}_strip.png"), &strip)?;
+            write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
+            saved.png = Some(drawn);
+        }
+        Ok(saved)
+    }
+
+    /// Writes a file whole or not at all. `stem` is nobody else's: the original is written for every target of an image,
+    /// by several threads at a time.
+    fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        let path = self.root.join(name);
+        let partial = self.root.join(format!("{stem}.{PARTIAL}"));
+        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|source| {
+            // Where there is nothing to remove, nothing is left to do.
+            let _ = fs::remove_file(&partial);
+            ReportError::Unwritable { path, source }
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use faer::mat;
+
+    use super::*;
+    use crate::data::{DataSource, Dataset};
+    use crate::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
+    use crate::network::{Dense, Network};
+    use crate::sets::Norm;
+
+    /// A file that says whatever fools.
+    struct Fooled;
+
+    impl Replay for Fooled {
+        fn logits(&self, _: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
+            Ok(vec![0.0, 1.0])
+        }
+    }
+
+    fn witness(original: &[f32], candidate: &[f64]) -> (Witness, Option<EightBit>) {
+        let hidden = Dense { weights: faer::Mat::zeros(1, original.len()), bias: vec![1.0] };
+        let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.0, 0.0] };
+        let network = Network::new(vec![hidden, output]).unwrap();
+        let case =
+            Case { original, norm: Norm::L1, delta: 2.0, predicted: Label(0), target: Label(1) };
+        let judge = Judge::new(&network, &Fooled);
+        let Judgement::Adversarial(witness) = judge.judge(&case, candidate).unwrap() else {
+            panic!("everybody is fooled");
+        };
+        let picture = judge.eight_bit(&case, witness.point()).unwrap();
+        (witness, picture)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder.join(FOLDER)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn witness_original_and_difference_are_stored_as_numbers_and_pictures() {
+        let folder = tempfile::tempdir().unwrap();
+        let original = [0.0, 0.2, 0.4, 1.0];
+        let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
+        let files = WitnessFiles::create(folder.path(), &[2, 2]).unwrap();
+        let labels = (Label(0), Label(1));
+        let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
+        assert_eq!(saved.npy, "adversarial/17_c0_w1.npy");
+        assert_eq!(saved.png.as_deref(), Some("adversarial/17_c0_w1.png"));
+        assert_eq!(
+            names(folder.path()),
+            [
+                "17.npy",
+                "17.png",
+                "17_c0_w1.npy",
+                "17_c0_w1.png",
+                "17_c0_w1_difference.npy",
+                "17_c0_w1_difference.png",
+                "17_c0_w1_strip.png"
+            ]
+        );
+        let read = |name: &str| {
+            let source = DataSource { path: folder.path().join(name), ..DataSource::default() };
+            Dataset::open(&source, &[2, 2]).unwrap().sample(0).unwrap().pixels
+        };
+        assert_eq!(read(&saved.npy), witness.point().pixels());
+        assert_eq!(read("adversarial/17.npy"), original);
+        assert_eq!(read("adversarial/17.png"), original);
+        let difference =
+            fs::read(folder.path().join("adversarial/17_c0_w1_difference.npy")).unwrap();
+        let (_, values) = difference.split_last_chunk::<32>().unwrap();
+        let (values, _) = values.as_chunks();
+        for (k, value) in values.iter().enumerate() {
+            let sum = f64::from(original[k]) + f64::from_le_bytes(*value);
+            assert_eq!(sum, f64::from(witness.point().pixels()[k]));
+        }
+        let shown: Vec<f32> =
+            picture.unwrap().bytes().iter().map(|&byte| f32::from(byte) / 255.0).collect();
+        assert_eq!(read("adversarial/17_c0_w1.png"), shown);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (witness, picture) = witness(&[0.0; 4], &[0.3, 0.2, 0.1, 1.0]);
+        let files = WitnessFiles::create(folder.path(), &[2, 2]).unwrap();
+        // A folder in the place of the file.
+        fs::create_dir(folder.path().join("adversarial/17_c0_w1.npy")).unwrap();
+        let labels = (Label(0), Label(1));
+        let failed = files.save(17, labels, &[0.0; 4], &witness, picture.as_ref()).unwrap_err();
+        assert!(failed.to_string().contains("17_c0_w1.npy: cannot write"), "{failed}");
+        assert_eq!(names(folder.path()), ["17_c0_w1.npy"]);
+    }
+
+    #[test]
+    fn an_input_that_is_no_picture_is_stored_as_numbers_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let original = [0.0; 5];
+        let (witness, picture) = witness(&original, &[0.1; 5]);
+        let files = WitnessFiles::create(folder.path(), &[5]).unwrap();
+        assert!(!files.draws());
+        let labels = (Label(0), Label(1));
+        let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
+        assert_eq!(saved.png, None);
+        assert_eq!(names(folder.path()), ["3.npy", "3_c0_w1.npy", "3_c0_w1_difference.npy"]);
+    }
+}

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset};
+use rw_adv::observer::Observer;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Candidate;
-use rw_adv::search::Observer;
 use rw_adv::verify::{Attack, Subject, classify};
 
 /// Prints every improvement.

@@ -35,7 +35,7 @@
 //! | load | [`onnx::OnnxModel::load`], [`input::Dataset::open`], [`verify::classify`] |
 //! | ask | [`verify::Attack`] and [`verify::Subject`]; [`maximize::MaximizeProblem`] for other objectives; [`radius::radii`] |
 //! | limit | [`budget::Budget`]: a time limit, and a flag that calls a search off |
-//! | listen | [`search::Observer`], by [`verify::Subject::observed_by`]; nothing here prints |
+//! | listen | [`observer::Observer`], by [`verify::Subject::observed_by`]; nothing here prints |
 //! | read | [`verify::Answer`]: [`verdict::Verdict`], the stored point, [`bounds::CertifiedBound`] |
 //!
 //! ```
@@ -92,6 +92,7 @@ pub mod judge;
 pub mod lp;
 pub mod maximize;
 pub mod network;
+pub mod observer;
 pub mod onnx;
 pub mod problem;
 pub mod proof;

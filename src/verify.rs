@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::bounds::{Arithmetic, BoundEffort, CertifiedBound, LinearBounds, UpperRelaxation};
 use crate::branch::{
-    BranchOptions, BranchResult, BranchStop, FEW, ProvenBound, TreeEvent, TreeState, Until,
-    branch_and_bound,
+    BranchOptions, BranchResult, BranchStop, FEW, ProvenBound, TreeEvent, Until, branch_and_bound,
 };
 use crate::budget::Budget;
 use crate::data::{PictureLayout, Sample};
@@ -16,12 +15,11 @@ use crate::encode::Relaxation;
 use crate::judge::{Case, Contradiction, EightBit, Judge, JudgeError, Judgement, Verdict, Witness};
 use crate::lp::LpError;
 use crate::network::{Label, Trace};
+use crate::observer::{Observer, TreeState};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::problem::{Candidate, Problem};
 use crate::proof::Claim;
-use crate::search::{
-    Method, Observer, SearchOptions, SearchResult, SearchStop, ascend, ascend_from, search,
-};
+use crate::search::{Method, SearchOptions, SearchResult, SearchStop, ascend, ascend_from, search};
 use crate::sets::{InputSet, Norm};
 
 /// Who wins at an image.

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rw_adv::bounds::CertifiedBound;
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset, Sample};
+use rw_adv::observer::Observer;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Candidate;
-use rw_adv::search::Observer;
 use rw_adv::verify::{Attack, Goal, Stop, Subject, classify};
 
 /// Writes down what it hears.

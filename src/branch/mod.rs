@@ -25,6 +25,7 @@ use crate::bounds::{CertifiedBound, LinearBounds};
 use crate::budget::Budget;
 use crate::encode::RegionLp;
 use crate::network::Trace;
+use crate::observer::TreeState;
 use crate::problem::{Candidate, Problem};
 use crate::proof::{Claim, Leaf};
 use crate::search::ascend_from;
@@ -91,19 +92,6 @@ pub enum TreeEvent<'e> {
     Better(&'e Candidate),
     /// Parts were divided.
     Divided(TreeState),
-}
-
-/// How far a tree is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TreeState {
-    /// Parts bounded since it was told last.
-    pub more: usize,
-    /// Parts that are still to be divided.
-    pub open: usize,
-    /// No point of the set has a larger value.
-    pub bound: f64,
-    /// The best point's value.
-    pub best: f64,
 }
 
 /// What a tree proved and found.

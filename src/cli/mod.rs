@@ -30,16 +30,16 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rayon::prelude::*;
-use rw_adv::branch::TreeState;
 use rw_adv::budget::Budget;
 use rw_adv::data::TargetChoice;
 use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
+use rw_adv::observer::{Observer, TreeState};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::record::{AttackSettings, Record, SCHEMA, Summary, json};
 use rw_adv::report::{self, Paint};
 use rw_adv::run::{Contents, ProofFiles, ResultDirectory, Sketch, WitnessFiles};
-use rw_adv::search::{Method, Observer};
+use rw_adv::search::Method;
 use rw_adv::verify::{Attack, Goal, Subject};
 
 use crate::bench::{self, Bench};

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
-use crate::branch::TreeState;
 use crate::judge::Verdict;
+use crate::observer::TreeState;
 
 const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
 

@@ -5,7 +5,6 @@ mod ascent;
 mod baselines;
 mod climb;
 mod incumbent;
-mod observer;
 mod relaxed;
 mod signs;
 mod starts;
@@ -24,7 +23,6 @@ use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
 use crate::walk::WayOut;
 use incumbent::Incumbent;
-pub use observer::Observer;
 
 use ascent::frank_wolfe;
 use signs::{REACH, sign_ascent};

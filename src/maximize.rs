@@ -8,9 +8,8 @@ use std::sync::Arc;
 use crate::bounds::{Arithmetic, BoundEffort, BoundMethod, LinearBounds, UpperRelaxation};
 use crate::branch::{BranchOptions, FEW, ProvenBound, TreeEvent, Until, branch_and_bound};
 use crate::budget::Budget;
-use crate::encode::{RegionError, Relaxation, interior_point};
+use crate::encode::{EncodeError, MilpWriteError, Relaxation, interior_point};
 use crate::formula::Linear;
-use crate::lp::LpError;
 use crate::network::Trace;
 use crate::onnx::{OnnxModel, ReplayError};
 use crate::problem::{Objective, Problem};
@@ -93,14 +92,14 @@ impl<'m> MaximizeProblem<'m> {
     /// States the problem.
     ///
     /// # Errors
-    /// [`RegionError::Empty`] when the domain is; otherwise when the LP solver finds no point of it within the budget. Without
+    /// [`EncodeError::Infeasible`] when the domain is; otherwise when the LP solver finds no point of it within the budget. Without
     /// constraints there is no error.
     pub fn new(
         model: &'m OnnxModel,
         domain: &'m Domain,
         objective: &Linear,
         budget: &Budget,
-    ) -> Result<Self, RegionError> {
+    ) -> Result<Self, EncodeError> {
         let centre = if domain.constraints.is_empty() {
             // Told from a corner, every input moves in one direction only.
             domain.lower.clone()
@@ -131,7 +130,7 @@ impl<'m> MaximizeProblem<'m> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_milp(&self, path: &Path, budget: &Budget) -> Result<(), LpError> {
+    pub fn write_milp(&self, path: &Path, budget: &Budget) -> Result<(), MilpWriteError> {
         let set = InputSet::of_domain(self.domain, self.domain.lower.clone());
         let problem = Problem { set, ..self.problem.clone() };
         let milp = Relaxation::for_milp(&problem, self.bounds(budget).neurons());
@@ -268,6 +267,6 @@ mod tests {
         let sum = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 0.5);
         let held = Domain { constraints: vec![sum], ..free };
         let answer = MaximizeProblem::new(&model, &held, &objective, &spent);
-        assert!(matches!(answer, Err(RegionError::Budget)));
+        assert!(matches!(answer, Err(EncodeError::Budget)));
     }
 }

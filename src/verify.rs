@@ -11,9 +11,8 @@ use crate::branch::{
 };
 use crate::budget::Budget;
 use crate::data::{PictureLayout, Sample};
-use crate::encode::Relaxation;
+use crate::encode::{MilpWriteError, Relaxation};
 use crate::judge::{Case, Contradiction, EightBit, Judge, JudgeError, Judgement, Verdict, Witness};
-use crate::lp::LpError;
 use crate::network::{Label, Trace};
 use crate::observer::{Observer, TreeState};
 use crate::onnx::{OnnxModel, Replay, ReplayError};
@@ -347,7 +346,12 @@ impl<'m> Subject<'m> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_milp(&self, target: Label, path: &Path, budget: &Budget) -> Result<(), LpError> {
+    pub fn write_milp(
+        &self,
+        target: Label,
+        path: &Path,
+        budget: &Budget,
+    ) -> Result<(), MilpWriteError> {
         let problem = self.problem(target);
         let neurons = self.bounds(Arithmetic::Exact, budget).neurons();
         Relaxation::for_milp(&problem, neurons).write_milp(path, 0.0)

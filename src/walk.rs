@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use crate::budget::Budget;
-use crate::encode::{RegionError, RegionLp, RegionOptimum};
+use crate::encode::{EncodeError, RegionLp, RegionOptimum};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
@@ -125,7 +125,7 @@ impl Walker<'_, '_> {
         pattern: &ActivationPattern,
         here: &RegionOptimum,
         tight: &[NeuronId],
-    ) -> Result<Option<(ActivationPattern, RegionOptimum)>, RegionError> {
+    ) -> Result<Option<(ActivationPattern, RegionOptimum)>, EncodeError> {
         let one_by_one =
             if tight.len() > 1 { &tight[..tight.len().min(MOST_SINGLES)] } else { &[] };
         let tries =
@@ -145,7 +145,7 @@ impl Walker<'_, '_> {
                     }
                 }
                 // `here.point` lies in the neighbour only up to the solver's tolerance.
-                Err(RegionError::Empty) => {}
+                Err(EncodeError::Infeasible) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -178,10 +178,10 @@ impl Walker<'_, '_> {
     }
 }
 
-fn reason(error: &RegionError) -> StopReason {
+fn reason(error: &EncodeError) -> StopReason {
     match error {
-        RegionError::Budget => StopReason::Budget,
-        RegionError::Empty | RegionError::Trouble(_) => {
+        EncodeError::Budget => StopReason::Budget,
+        EncodeError::Infeasible | EncodeError::Trouble(_) => {
             log::debug!("walk: {error}");
             StopReason::Trouble
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::budget::Budget;
-use rw_adv::encode::RegionError;
+use rw_adv::encode::EncodeError;
 use rw_adv::formula::Linear;
 use rw_adv::maximize::MaximizeProblem;
 use rw_adv::onnx::OnnxModel;
@@ -95,9 +95,9 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let file = args.constraints.as_deref().unwrap_or(Path::new("")).display();
     let problem = match MaximizeProblem::new(&model, &domain, &objective, &budget) {
         Ok(problem) => problem,
-        Err(RegionError::Empty) => bail!("{file}: no input keeps all bounds and constraints"),
-        Err(RegionError::Budget) if budget.is_cancelled() => return Ok(ExitCode::from(130)),
-        Err(RegionError::Budget) => bail!("{file}: no time to find an input that keeps all of it"),
+        Err(EncodeError::Infeasible) => bail!("{file}: no input keeps all bounds and constraints"),
+        Err(EncodeError::Budget) if budget.is_cancelled() => return Ok(ExitCode::from(130)),
+        Err(EncodeError::Budget) => bail!("{file}: no time to find an input that keeps all of it"),
         Err(error) => bail!("{file}: {error}"),
     };
     // A result directory is made once nothing is left to refuse.

@@ -1,6 +1,7 @@
 //! A point deep inside a domain, or the news that there is none.
 
-use super::solve::{RegionError, Work, solve};
+use super::error::EncodeError;
+use super::solve::{Work, solve};
 use crate::budget::Budget;
 use crate::lp::{Col, LpModel, Simplex};
 use crate::sets::{Constraint, Domain};
@@ -13,15 +14,15 @@ const ALLOWED: f64 = 0.5 * tolerance::CONSTRAINT;
 /// of the Chebyshev centre. Inputs without constraints are in the middle of their bounds.
 ///
 /// # Errors
-/// [`RegionError::Empty`] when no point keeps all bounds and constraints; otherwise when the time is up or the solver fails.
-pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, RegionError> {
+/// [`EncodeError::Infeasible`] when no point keeps all bounds and constraints; otherwise when the time is up or the solver fails.
+pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, EncodeError> {
     let bounds = domain.lower.iter().zip(&domain.upper);
     let mut point: Vec<f64> = bounds.map(|(lower, upper)| lower + 0.5 * (upper - lower)).collect();
     if domain.constraints.is_empty() {
         return Ok(point);
     }
     if domain.constraints.iter().any(|constraint| is_out_of_reach(domain, constraint)) {
-        return Err(RegionError::Empty);
+        return Err(EncodeError::Infeasible);
     }
     let width = |input: usize| domain.upper[input] - domain.lower[input];
     let terms = || domain.constraints.iter().flat_map(Constraint::terms);
@@ -72,7 +73,7 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Regi
     Constraint::correct_all(&domain.constraints, &mut point, bounds, ALLOWED);
     let violation = domain.violation(&point);
     if violation > ALLOWED {
-        return Err(RegionError::Trouble(format!("a constraint is broken by {violation:.1e}")));
+        return Err(EncodeError::Trouble(format!("a constraint is broken by {violation:.1e}")));
     }
     Ok(point)
 }
@@ -97,7 +98,7 @@ mod tests {
         lower: f64,
         upper: f64,
         constraints: Vec<Constraint>,
-    ) -> Result<Vec<f64>, RegionError> {
+    ) -> Result<Vec<f64>, EncodeError> {
         let domain = Domain { constraints, ..Domain::new_box(3, lower, upper) };
         interior_point(&domain, &Budget::unlimited())
     }
@@ -126,9 +127,9 @@ mod tests {
         let small = Constraint::new(&[(0, 1.0), (1, 1.0)], f64::NEG_INFINITY, 0.5);
         let large = Constraint::new(&[(0, 1.0), (1, 1.0)], 0.75, f64::INFINITY);
         let empty = interior(0.0, 1.0, vec![small, large]);
-        assert!(matches!(empty, Err(RegionError::Empty)), "{empty:?}");
+        assert!(matches!(empty, Err(EncodeError::Infeasible)), "{empty:?}");
         let crossed = Constraint::new(&[(0, 1.0), (1, -1.0)], 0.5, 0.25);
-        assert!(matches!(interior(0.0, 1.0, vec![crossed]), Err(RegionError::Empty)));
+        assert!(matches!(interior(0.0, 1.0, vec![crossed]), Err(EncodeError::Infeasible)));
     }
 
     #[test]
@@ -139,7 +140,10 @@ mod tests {
             let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
             for (lower, upper) in [(side, side), (side, all), (none, -side)] {
                 let empty = interior(0.0, 1.0, vec![Constraint::new(&terms, lower, upper)]);
-                assert!(matches!(empty, Err(RegionError::Empty)), "{lower} {upper}: {empty:?}");
+                assert!(
+                    matches!(empty, Err(EncodeError::Infeasible)),
+                    "{lower} {upper}: {empty:?}"
+                );
             }
             for (lower, upper) in [(-side, side), (-side, all), (none, side)] {
                 let point = interior(0.0, 1.0, vec![Constraint::new(&terms, lower, upper)]);

@@ -10,8 +10,9 @@
 
 use std::collections::HashSet;
 
+use super::error::EncodeError;
 use super::moves::Moves;
-use super::solve::{RegionError, Work, solve};
+use super::solve::{Work, solve};
 use crate::budget::Budget;
 use crate::lp::{Col, LpModel, LpSolution, NewRows, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
@@ -46,7 +47,7 @@ pub struct RegionOptimum {
 pub fn dense_region_value(
     problem: &Problem,
     pattern: &ActivationPattern,
-) -> Result<f64, RegionError> {
+) -> Result<f64, EncodeError> {
     let network = &problem.network;
     let mut at_centre = Trace::new(network);
     network.forward_held(problem.set.centre(), pattern, &mut at_centre);
@@ -131,7 +132,7 @@ impl<'q> RegionLp<'q> {
         start: &[f64],
         hint: &[NeuronId],
         budget: &Budget,
-    ) -> Result<RegionOptimum, RegionError> {
+    ) -> Result<RegionOptimum, EncodeError> {
         let problem = self.problem;
         let network = &problem.network;
         network.forward_held(problem.set.centre(), pattern, &mut self.at_centre);
@@ -156,7 +157,7 @@ impl<'q> RegionLp<'q> {
             self.add_columns(&wanted, &gradient, pattern);
             self.add_rows(&missing, pattern);
         }
-        Err(RegionError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
+        Err(EncodeError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
     }
 
     /// An LP with the most promising moves, those that `start` makes, and the set's own rows.
@@ -228,7 +229,7 @@ impl<'q> RegionLp<'q> {
         &mut self,
         point: &[f64],
         pattern: &ActivationPattern,
-    ) -> Result<Vec<NeuronId>, RegionError> {
+    ) -> Result<Vec<NeuronId>, EncodeError> {
         self.problem.network.forward_held(point, pattern, &mut self.held);
         let mut wrong: Vec<(f64, NeuronId)> = Vec::new();
         for layer in 0..self.held.hidden() {
@@ -237,7 +238,7 @@ impl<'q> RegionLp<'q> {
                 let neuron = NeuronId { layer, index };
                 let has_row = self.is_row.contains(&neuron);
                 if has_row && violation > tolerance::BROKEN_ROW {
-                    return Err(RegionError::Trouble(format!(
+                    return Err(EncodeError::Trouble(format!(
                         "{neuron:?} breaks its row by {violation:.1e}"
                     )));
                 }

@@ -1,8 +1,9 @@
 //! Where a linear function is largest over a set: a knapsack, or with constraints an LP, kept live from one function to the
 //! next.
 
+use super::error::EncodeError;
 use super::moves::Moves;
-use super::solve::{RegionError, Work, solve};
+use super::solve::{Work, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, Simplex};
 use crate::sets::{InputSet, Vertex};
@@ -36,7 +37,7 @@ impl<'s> Vertices<'s> {
     ///
     /// # Errors
     /// Only with constraints: when the time is up or the solver fails.
-    pub fn maximise(&mut self, w: &[f64]) -> Result<Vertex, RegionError> {
+    pub fn maximise(&mut self, w: &[f64]) -> Result<Vertex, EncodeError> {
         let set = self.set;
         if set.constraints().is_empty() {
             return Ok(set.maximise(w));

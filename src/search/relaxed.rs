@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionError, Relaxation, RelaxationSolution, Work};
+use crate::encode::{EncodeError, Relaxation, RelaxationSolution, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::Problem;
 
@@ -45,11 +45,11 @@ impl<'q> RelaxedStarts<'q> {
     ///
     /// # Errors
     /// When the time is up or the solver fails.
-    pub fn next(&mut self, rng: &mut ChaCha8Rng, budget: &Budget) -> Result<Vec<f64>, RegionError> {
+    pub fn next(&mut self, rng: &mut ChaCha8Rng, budget: &Budget) -> Result<Vec<f64>, EncodeError> {
         let (Some(root), Some(current)) = (&self.root, &self.current) else {
             let root = self.relaxation.solve(budget)?;
             let root =
-                root.ok_or_else(|| RegionError::Trouble("the relaxation is infeasible".into()))?;
+                root.ok_or_else(|| EncodeError::Trouble("the relaxation is infeasible".into()))?;
             self.root = Some(root.clone());
             return Ok(self.current.insert(root).point.clone());
         };

@@ -7,7 +7,7 @@ use super::relaxed::RelaxedStarts;
 use super::{Method, SearchOptions};
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{RegionError, Vertices, Work};
+use crate::encode::{EncodeError, Vertices, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::{Candidate, Problem};
 
@@ -118,7 +118,7 @@ impl<'s, 'q> Starts<'s, 'q> {
         best: &Candidate,
         vertices: &mut Vertices,
         budget: &Budget,
-    ) -> Result<(StartKind, Vec<f64>), RegionError> {
+    ) -> Result<(StartKind, Vec<f64>), EncodeError> {
         let kind = self.kind();
         self.made += 1;
         let direction = match kind {
@@ -198,7 +198,7 @@ fn relaxed_cost(problem: &Problem) -> f64 {
 }
 
 /// A random point of the set: somewhere on the way from the centre to the vertex that a random direction points at.
-fn random_point(vertices: &mut Vertices, rng: &mut ChaCha8Rng) -> Result<Vec<f64>, RegionError> {
+fn random_point(vertices: &mut Vertices, rng: &mut ChaCha8Rng) -> Result<Vec<f64>, EncodeError> {
     let set = vertices.set();
     let direction: Vec<f64> = (0..set.dimension()).map(|_| rng.random_range(-1.0..1.0)).collect();
     let mut point = vertices.maximise(&direction)?.point;
@@ -210,7 +210,7 @@ fn random_point(vertices: &mut Vertices, rng: &mut ChaCha8Rng) -> Result<Vec<f64
 pub(super) fn sample(
     vertices: &mut Vertices,
     rng: &mut ChaCha8Rng,
-) -> Result<Vec<f64>, RegionError> {
+) -> Result<Vec<f64>, EncodeError> {
     let set = vertices.set();
     if set.budget().is_some() || !set.constraints().is_empty() {
         return random_point(vertices, rng);

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::{Neuron, Relaxation, RowKind};
 use crate::bounds::Interval;
 use crate::budget::Budget;
-use crate::encode::{RegionError, Work};
-use crate::lp::{Col, Limits, LpError, LpOutcome, NewRows, Row, Simplex, Watch};
+use crate::encode::{EncodeError, MilpWriteError, Work};
+use crate::lp::{Col, Limits, LpOutcome, NewRows, Row, Simplex, Watch};
 use crate::network::NeuronId;
 
 /// What branch and bound says.
@@ -35,7 +35,7 @@ impl Relaxation<'_> {
         incumbent: Option<&[f64]>,
         budget: &Budget,
         mut better: impl FnMut(&[f64]) -> bool,
-    ) -> Result<MilpAnswer, RegionError> {
+    ) -> Result<MilpAnswer, EncodeError> {
         if !self.pinned.is_empty() {
             // Of many signs few matter: the LP finds out which.
             self.solve(budget)?;
@@ -43,7 +43,7 @@ impl Relaxation<'_> {
         self.complete();
         loop {
             if budget.is_spent() {
-                return Err(RegionError::Budget);
+                return Err(EncodeError::Budget);
             }
             if let Some(incumbent) = incumbent {
                 self.lp.set_start(&self.milp_point(incumbent));
@@ -65,8 +65,7 @@ impl Relaxation<'_> {
                     (Some(solution), bound, true)
                 }
                 LpOutcome::Limit(stopped) => (stopped.incumbent, stopped.bound, false),
-                LpOutcome::Infeasible => return Err(RegionError::Empty),
-                other => return Err(RegionError::unexpected(&other)),
+                other => return Err(EncodeError::without_solution(&other)),
             };
             let point = solution.as_ref().map(|solution| self.point(solution));
             if let (Some(point), Some(solution), true) = (&point, &solution, finished) {
@@ -90,7 +89,7 @@ impl Relaxation<'_> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_milp(mut self, path: &Path, offset: f64) -> Result<(), LpError> {
+    pub fn write_milp(mut self, path: &Path, offset: f64) -> Result<(), MilpWriteError> {
         self.complete();
         let of_neuron =
             |kind: &str, n: &Neuron| format!("{kind}_{}_{}", n.id.layer + 1, n.id.index);
@@ -104,7 +103,7 @@ impl Relaxation<'_> {
         for (col, name) in names.iter().enumerate() {
             self.lp.set_col_name(Col(col), name);
         }
-        self.lp.write(path, self.costs.constant + offset)
+        Ok(self.lp.write(path, self.costs.constant + offset)?)
     }
 
     /// Adds all that is left to add on demand, and the binaries.

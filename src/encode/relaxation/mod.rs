@@ -15,8 +15,9 @@ use std::collections::{BTreeMap, HashSet};
 use faer::Mat;
 
 use self::objective::Costs;
+use super::error::EncodeError;
 use super::moves::Moves;
-use super::solve::{RegionError, Work, solve};
+use super::solve::{Work, solve};
 use crate::bounds::{
     Interval, LinearBounds, Multipliers, NeuronBounds, NeuronDuals, Sign, Stability,
 };
@@ -518,14 +519,14 @@ impl<'q> Relaxation<'q> {
     ///
     /// # Errors
     /// When the time is up or the solver fails.
-    pub fn solve(&mut self, budget: &Budget) -> Result<Option<RelaxationSolution>, RegionError> {
+    pub fn solve(&mut self, budget: &Budget) -> Result<Option<RelaxationSolution>, EncodeError> {
         // The crash basis suits the primal simplex; edits of bounds and costs afterwards, and the basis of another LP, whatever HiGHS thinks.
         let mut simplex =
             if self.work.lps == 0 && !self.warm { Simplex::Primal } else { Simplex::Choose };
         for _ in 0..MOST_ROUNDS {
             let solution = match solve(&mut self.lp, simplex, budget, &mut self.work) {
                 // With moves left out this may still be wrong; it costs a start, nothing else depends on it.
-                Err(RegionError::Empty) => return Ok(None),
+                Err(EncodeError::Infeasible) => return Ok(None),
                 solved => solved?,
             };
             let point = self.point(&solution);
@@ -539,7 +540,7 @@ impl<'q> Relaxation<'q> {
             self.add_columns(&wanted);
             self.add_rows(&missing);
         }
-        Err(RegionError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
+        Err(EncodeError::Trouble(format!("no end after {MOST_ROUNDS} rounds")))
     }
 
     fn point(&self, solution: &LpSolution) -> Vec<f64> {

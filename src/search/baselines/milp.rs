@@ -1,7 +1,7 @@
 //! Branch and bound on the whole problem.
 
 use crate::bounds::NeuronBounds;
-use crate::encode::{RegionError, Relaxation, Work};
+use crate::encode::{EncodeError, Relaxation, Work};
 use crate::network::Trace;
 use crate::problem::Problem;
 use crate::search::incumbent::Incumbent;
@@ -49,7 +49,7 @@ pub(crate) fn branch_and_bound<'q>(
             (answer.finished, answer.claimed_bound)
         }
         Err(error) => {
-            if !matches!(error, RegionError::Budget) {
+            if !matches!(error, EncodeError::Budget) {
                 log::warn!("branch and bound: {error}");
             }
             (false, None)

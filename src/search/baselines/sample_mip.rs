@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
-use crate::encode::{RegionError, RegionLp, Relaxation, Vertices, Work};
+use crate::encode::{EncodeError, RegionLp, Relaxation, Vertices, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::Problem;
 use crate::search::MethodResult;
@@ -42,7 +42,7 @@ pub(crate) fn sample_and_mip<'q>(
         });
         match followed {
             Ok(()) => finished += 1,
-            Err(RegionError::Budget) => {}
+            Err(EncodeError::Budget) => {}
             Err(error) => log::debug!("sample-mip: {error}"),
         }
         incumbent.finished_start(incumbent.best.margin > best + tolerance::GAIN);
@@ -60,7 +60,7 @@ fn follow<'q>(
     milps: &mut Work,
     trace: &mut Trace,
     incumbent: &mut Incumbent,
-) -> Result<(), RegionError> {
+) -> Result<(), EncodeError> {
     problem.network.forward(&point, trace);
     let mut pattern = ActivationPattern::at(trace);
     let optimum = region.solve(&pattern, &point, &[], incumbent.budget)?;
@@ -86,11 +86,11 @@ fn follow<'q>(
             incumbent.stop().is_some()
         })?;
         *milps = *milps + answer.work;
-        let Some(point) = answer.point else { return Err(RegionError::Budget) };
+        let Some(point) = answer.point else { return Err(EncodeError::Budget) };
         let next = problem.evaluate(point, trace);
         incumbent.offer(next.clone());
         if !answer.finished {
-            return Err(RegionError::Budget);
+            return Err(EncodeError::Budget);
         }
         if next.margin <= here.margin + tolerance::GAIN {
             return Ok(());

@@ -9,4 +9,4 @@ mod set;
 pub use constraint::Constraint;
 pub use domain::Domain;
 pub use norm::Norm;
-pub use set::{InputSet, Move, Vertex};
+pub use set::{Ball, InputSet, Move, PixelRange, Vertex};

@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 
 use super::constraint::Constraint;
 use super::domain::Domain;
+use super::norm::Norm;
 use crate::tolerance;
 
 /// Pulls of a point towards the centre: one does, but for rounding.
@@ -25,6 +26,41 @@ pub struct InputSet {
     down: Vec<f64>,
     budget: Option<f64>,
     constraints: Vec<Constraint>,
+    ball: Option<Ball>,
+}
+
+/// What a ball around the centre is measured in, and how far it reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ball {
+    /// The norm.
+    pub norm: Norm,
+    /// Points lie strictly nearer to the centre than this.
+    pub radius: f64,
+}
+
+/// The values that an input may have, whatever the budget: pixels lie in [0, 1].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PixelRange {
+    /// The least value.
+    pub lower: f64,
+    /// The largest value.
+    pub upper: f64,
+}
+
+impl PixelRange {
+    /// [0, 1].
+    pub const UNIT: Self = Self { lower: 0.0, upper: 1.0 };
+
+    /// Is `x` one of these values?
+    pub fn contains(&self, x: f64) -> bool {
+        self.lower <= x && x <= self.upper
+    }
+}
+
+impl Default for PixelRange {
+    fn default() -> Self {
+        Self::UNIT
+    }
 }
 
 /// How far one pixel may move in one direction.
@@ -48,9 +84,27 @@ pub struct Vertex {
 }
 
 impl InputSet {
+    /// The ball of this norm and radius around `centre`, cut by the values that an input may have.
+    pub fn ball(norm: Norm, centre: &[f64], radius: f64, range: PixelRange) -> Self {
+        let PixelRange { lower, upper } = range;
+        // An L1 ball is held back by its budget alone.
+        let (reach, budget) = match norm {
+            Norm::L1 => (upper - lower, Some(radius)),
+            Norm::Linf => (radius, None),
+        };
+        Self {
+            up: centre.iter().map(|x| (upper - x).min(reach)).collect(),
+            down: centre.iter().map(|x| (x - lower).min(reach)).collect(),
+            centre: centre.to_vec(),
+            budget,
+            constraints: Vec::new(),
+            ball: Some(Ball { norm, radius }),
+        }
+    }
+
     /// `‖x − x̂‖₁ ≤ delta` and `0 ≤ x ≤ 1`.
     pub fn l1_ball(centre: &[f64], delta: f64) -> Self {
-        Self { budget: Some(delta), ..Self::linf_ball(centre, 1.0) }
+        Self::ball(Norm::L1, centre, delta, PixelRange::UNIT)
     }
 
     /// `‖x − x̂‖₁ ≤ delta` without the pixel box: what tools assume that concretise by the dual norm.
@@ -62,14 +116,13 @@ impl InputSet {
             down: anywhere,
             budget: Some(delta),
             constraints: Vec::new(),
+            ball: None,
         }
     }
 
     /// `‖x − x̂‖∞ ≤ delta` and `0 ≤ x ≤ 1`.
     pub fn linf_ball(centre: &[f64], delta: f64) -> Self {
-        let up = centre.iter().map(|x| (1.0 - x).min(delta)).collect();
-        let down = centre.iter().map(|x| x.min(delta)).collect();
-        Self { centre: centre.to_vec(), up, down, budget: None, constraints: Vec::new() }
+        Self::ball(Norm::Linf, centre, delta, PixelRange::UNIT)
     }
 
     /// `lower ≤ x ≤ upper`.
@@ -81,7 +134,7 @@ impl InputSet {
         let up: Vec<f64> = lower.iter().zip(upper).map(|(l, u)| u - l).collect();
         assert!(up.iter().all(|&width| width >= 0.0), "lower bounds are below upper bounds");
         let down = vec![0.0; lower.len()];
-        Self { centre: lower.to_vec(), up, down, budget: None, constraints: Vec::new() }
+        Self { centre: lower.to_vec(), up, down, budget: None, constraints: Vec::new(), ball: None }
     }
 
     /// All of a domain, told from a point within its bounds. Where there is to be a search the point has to keep the
@@ -93,7 +146,7 @@ impl InputSet {
         let up: Vec<f64> = domain.upper.iter().zip(&centre).map(|(u, c)| u - c).collect();
         let down: Vec<f64> = centre.iter().zip(&domain.lower).map(|(c, l)| c - l).collect();
         assert!(up.iter().chain(&down).all(|&cap| cap >= 0.0), "the centre is within the bounds");
-        Self { centre, up, down, budget: None, constraints: domain.constraints.clone() }
+        Self { centre, up, down, budget: None, constraints: domain.constraints.clone(), ball: None }
     }
 
     /// Number of pixels.
@@ -111,6 +164,11 @@ impl InputSet {
         self.budget
     }
 
+    /// The ball around the centre that the set is cut from, if it is. A part of such a set has none: its centre is another.
+    pub fn as_ball(&self) -> Option<Ball> {
+        self.ball
+    }
+
     /// Is it a box and nothing else?
     pub fn is_box(&self) -> bool {
         self.budget.is_none() && self.constraints.is_empty()
@@ -118,12 +176,12 @@ impl InputSet {
 
     /// The same box with another budget.
     pub fn with_budget(&self, budget: f64) -> Self {
-        Self { budget: Some(budget), ..self.clone() }
+        Self { budget: Some(budget), ball: None, ..self.clone() }
     }
 
     /// The part in which move `m` is made to at most this amount.
     pub fn at_most(&self, m: Move, amount: f64) -> Self {
-        let mut part = self.clone();
+        let mut part = Self { ball: None, ..self.clone() };
         let caps = if m.sign > 0.0 { &mut part.up } else { &mut part.down };
         caps[m.pixel] = caps[m.pixel].min(amount);
         part
@@ -138,7 +196,7 @@ impl InputSet {
         if to - from != step || to - step != from {
             return None;
         }
-        let mut part = self.clone();
+        let mut part = Self { ball: None, ..self.clone() };
         part.centre[m.pixel] = to;
         let (ahead, back) = if m.sign > 0.0 {
             (&mut part.up, &mut part.down)

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use rw_adv::record::json::Fields;
 use rw_adv::record::{ImageOutcomes, Record, standings};
 use rw_adv::report::figure::Gaps;
-use rw_adv::report::{csv, html, junit};
-use rw_adv::run::StoredRun;
+use rw_adv::report::{csv, gallery, junit};
+use rw_adv::run::{read_run, write_report};
 
 #[derive(clap::Args)]
 pub struct ReportArgs {
@@ -87,13 +87,13 @@ fn png_file(text: &str) -> Result<PathBuf, String> {
 /// Makes the report of a directory again.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let exports = args.exports.open()?;
-    let stored = StoredRun::read(&args.directory)?;
-    html::write(&args.directory, &stored)?;
+    let stored = read_run(&args.directory)?;
+    write_report(&args.directory, &stored)?;
     if let Some(file) = &args.plot {
         Gaps::of(&stored.records).write_file(file)?;
     }
     if let Some(file) = &args.strip {
-        let strip = stored.strip(STRIP).with_context(|| {
+        let strip = gallery(&stored, STRIP).with_context(|| {
             format!("--strip: {} has no pictures of adversaries", args.directory.display())
         })?;
         fs::write(file, strip).with_context(|| format!("{}: cannot write", file.display()))?;

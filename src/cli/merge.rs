@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use rw_adv::record::{
     RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, Resumable, SCHEMA, Summary,
 };
-use rw_adv::report::{html, text};
-use rw_adv::run::{self, Contents, Manifest, ReportError, StoredRun, write_summary};
+use rw_adv::report::text;
+use rw_adv::run::{self, Contents, Manifest, ReportError, read_run, write_report, write_summary};
 use serde::Serialize;
 
 use super::complain;
@@ -48,7 +48,7 @@ fn merge(directory: &Path) -> Result<ExitCode> {
             let mut summary = Summary::new(asked);
             records.iter().for_each(|record| summary.add(record));
             finish(directory, &manifest, (SCHEMA, &summary), seconds)?;
-            html::write(directory, &StoredRun::read(directory)?)?;
+            write_report(directory, &read_run(directory)?)?;
             print(records.len(), asked, |out| text::summary(out, &summary, seconds, skipped))
         }
         Contents::Radii => {

@@ -36,9 +36,9 @@ use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::observer::{Observer, TreeState};
 use rw_adv::onnx::OnnxModel;
-use rw_adv::record::{AttackSettings, Record, SCHEMA, Summary, json};
+use rw_adv::record::{AttackSettings, Record, SCHEMA, Sketch, Summary, json};
 use rw_adv::report::{self, Paint};
-use rw_adv::run::{Contents, ProofFiles, ResultDirectory, Sketch, WitnessFiles};
+use rw_adv::run::{Contents, ProofFiles, ResultDirectory, WitnessFiles};
 use rw_adv::search::Method;
 use rw_adv::verify::{Attack, Goal, Subject};
 
@@ -438,7 +438,8 @@ impl Job {
             record.png = saved.png;
         }
         let dims = &self.problem.model.input_dims;
-        let sketch = Sketch::of(dims, sample, answer.judged.point(), &answer.found.curve);
+        let sketch =
+            Sketch::new(dims, &sample.pixels, answer.judged.point().pixels(), &answer.found.curve);
         Ok((record, sketch))
     }
 }

@@ -1,18 +1,25 @@
 //! What is known about one piece of work, as one flat row. Field names are a contract with users' scripts.
 
 mod attack;
+mod changes;
 pub mod json;
 mod key;
 mod maximize;
 mod radius;
+mod sketch;
+mod stored;
 
 pub use attack::{
     AttackSettings, CommonSettings, ImageOutcomes, Record, SCHEMA, Summary, standings,
 };
 pub(crate) use attack::{ImageOutcome, by_image};
+pub(crate) use changes::{append_varint, places as picture_places};
 pub use key::{Key, Resumable, StoredWitness};
 pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
 pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
+pub(crate) use sketch::thinned;
+pub use sketch::{PictureSize, Sketch, Sketches};
+pub use stored::StoredRun;
 
 #[cfg(test)]
 pub(crate) use attack::tests::record;

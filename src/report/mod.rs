@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod figure;
+mod gallery;
 mod histogram;
 pub mod html;
 pub mod junit;
@@ -11,5 +12,6 @@ mod progress;
 mod table;
 pub mod text;
 
+pub use gallery::gallery;
 pub use paint::Paint;
 pub use progress::{Progress, with_bar_aside};

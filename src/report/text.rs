@@ -9,7 +9,6 @@ use crate::onnx::{NodeNote, OnnxModel, Role};
 use crate::record::MaximizeRecord;
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
 use crate::record::{Record, Summary};
-use crate::run::ranges;
 
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
@@ -73,6 +72,17 @@ pub fn shards(out: &mut impl Write, shards: &[usize], lines: bool) -> io::Result
         _ if lines => shards.iter().try_for_each(|shard| writeln!(out, "{shard}")),
         _ => writeln!(out, "{}", ranges(shards)),
     }
+}
+
+/// Ascending numbers the way `sbatch --array=` takes them: `1-3,7`.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let parts = runs.map(|run| match run {
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    parts.collect::<Vec<_>>().join(",")
 }
 
 /// The lines below the table.
@@ -302,4 +312,16 @@ fn joined(numbers: &[usize], between: &str) -> String {
 fn names(nodes: &[NodeNote], wanted: impl Fn(Role) -> bool) -> String {
     let nodes = nodes.iter().filter(|n| wanted(n.role));
     nodes.map(|n| format!("{} ({})", n.node, n.op)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_what_slurm_takes() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
+    }
 }

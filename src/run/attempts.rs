@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use super::manifest::{Lock, Manifest, unique};
 use super::results::{Contents, ReportError};
 use super::shard::Shard;
-use super::sketch::Sketches;
+use super::sketch;
 use super::witness;
 use crate::record::json;
-use crate::record::{Key, Resumable};
+use crate::record::{Key, Resumable, Sketches};
 
 /// The folder of the attempts.
 pub(crate) const ATTEMPTS: &str = "attempts";
@@ -183,7 +183,7 @@ impl<R: Resumable> RecordSet<R> {
         }
         let mut all = Sketches::default();
         for (folder, keys) in from_folder {
-            all.adopt(Sketches::read(&folder)?, &keys);
+            all.adopt(sketch::read(&folder)?, &keys);
         }
         Ok(all)
     }
@@ -217,7 +217,7 @@ pub fn merge<R: Resumable>(
     let _lock = Lock::of(directory)?;
     let gathered = RecordSet::<R>::read(directory, manifest)?;
     if manifest.contents().has_sketches() {
-        gathered.sketches(directory)?.store(directory)?;
+        sketch::store(&gathered.sketches(directory)?, directory)?;
     }
     gathered.store(directory, manifest)?;
     Ok(gathered)

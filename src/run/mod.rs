@@ -11,14 +11,13 @@ mod sketch;
 mod stored;
 mod witness;
 
-pub(crate) use attempts::replace;
 pub use attempts::{RecordSet, merge};
 pub use manifest::{Manifest, data_sha256};
 pub use plan::Plan;
 pub use proof::ProofFiles;
-pub use results::{Contents, OpenMode, OpenRun, ReportError, ResultDirectory, write_summary};
-pub use shard::{Shard, ranges};
-pub use sketch::Sketch;
-pub(crate) use sketch::{Shape, Sketches, append_varint, thinned};
-pub use stored::StoredRun;
+pub use results::{
+    Contents, OpenMode, OpenRun, ReportError, ResultDirectory, write_report, write_summary,
+};
+pub use shard::Shard;
+pub use stored::read_run;
 pub use witness::{SavedWitness, WitnessFiles};

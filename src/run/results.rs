@@ -14,12 +14,12 @@ use super::attempts::{ATTEMPTS, Attempt, RecordSet, replace};
 use super::manifest::{Lock, MANIFEST, Manifest};
 use super::npy;
 use super::shard::Shard;
-use super::sketch::{Sketch, SketchFile};
-use super::stored::StoredRun;
+use super::sketch::SketchFile;
+use super::stored::read_run;
 use super::witness::WitnessFiles;
 use crate::data::Sample;
-use crate::record::Resumable;
 use crate::record::json;
+use crate::record::{Resumable, Sketch, StoredRun};
 use crate::report::html;
 
 /// A result that could not be stored, and where.
@@ -166,6 +166,7 @@ pub struct OpenRun<R> {
 }
 
 pub(crate) const SUMMARY: &str = "summary.json";
+const REPORT: &str = "report.html";
 
 impl ResultDirectory {
     /// Makes the directory (its parents too) and an empty file for the records in it.
@@ -331,11 +332,19 @@ impl ResultDirectory {
     /// # Errors
     /// When it cannot be written, or what is there cannot be read.
     pub fn report(&self) -> Result<(), ReportError> {
-        if self.is_attempt {
-            Ok(())
-        } else {
-            html::write(&self.path, &StoredRun::read(&self.path)?)
-        }
+        if self.is_attempt { Ok(()) } else { write_report(&self.path, &read_run(&self.path)?) }
+    }
+}
+
+/// Writes `report.html`, whole.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_report(directory: &Path, run: &StoredRun) -> Result<(), ReportError> {
+    let path = directory.join(REPORT);
+    match html::page(run) {
+        Ok(page) => replace(&path, page.as_bytes()),
+        Err(source) => Err(ReportError::Unwritable { path, source }),
     }
 }
 

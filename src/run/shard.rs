@@ -54,17 +54,6 @@ impl FromStr for Shard {
     }
 }
 
-/// Ascending numbers the way `sbatch --array=` takes them: `1-3,7`.
-pub fn ranges(numbers: &[usize]) -> String {
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let parts = runs.map(|run| match run {
-        [only] => only.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-        [] => String::new(),
-    });
-    parts.collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,12 +75,5 @@ mod tests {
         for text in ["", "3", "0/4", "5/4", "0/0", "a/4", "1/", "-1/4", "1/4/2"] {
             assert!(text.parse::<Shard>().is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn ranges_are_what_slurm_takes() {
-        assert_eq!(ranges(&[]), "");
-        assert_eq!(ranges(&[4]), "4");
-        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
     }
 }

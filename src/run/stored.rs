@@ -6,70 +6,34 @@ use std::path::Path;
 use super::attempts::{ATTEMPTS, RecordSet};
 use super::manifest::Manifest;
 use super::results::{Contents, ReportError, SUMMARY};
-use super::sketch::Sketches;
-use crate::judge::Verdict;
-use crate::record::Record;
+use crate::record::StoredRun;
 use crate::record::json::{self, Fields, Value};
-use crate::report::png;
 
-/// The contents of a result directory: its own, and those of all attempts at shards.
-#[derive(Debug)]
-pub struct StoredRun {
-    /// The records, by image and target.
-    pub records: Vec<Record>,
-    /// What was asked for; empty when it is not known.
-    pub settings: Fields,
-    /// Records that were asked for, if it is known.
-    pub(crate) asked: Option<usize>,
-    /// `summary.json`; empty when there is none, because the run did not come to its end.
-    pub(crate) summary: Fields,
-    /// What was drawn.
-    pub(crate) sketches: Sketches,
-}
-
-impl StoredRun {
-    /// Reads the records, and what else there is.
-    ///
-    /// # Errors
-    /// When there are no results, or they are damaged.
-    pub fn read(directory: &Path) -> Result<Self, ReportError> {
-        let contents = Contents::Attacks;
-        if ![contents.file(), ATTEMPTS].iter().any(|name| directory.join(name).exists()) {
-            return Err(missing(directory));
-        }
-        let manifest = Manifest::read(directory)?;
-        if manifest.as_ref().is_some_and(|manifest| manifest.contents() != contents) {
-            return Err(missing(directory));
-        }
-        let gathered = RecordSet::everything(directory, contents, manifest.as_ref())?;
-        let sketches = gathered.sketches(directory)?;
-        let summary = summary(&directory.join(SUMMARY));
-        let of_summary = summary.get("settings").and_then(Value::as_object);
-        let settings = of_summary.or(manifest.as_ref().map(Manifest::settings));
-        Ok(Self {
-            records: gathered.into_records().collect(),
-            settings: settings.cloned().unwrap_or_default(),
-            asked: manifest.map(|manifest| manifest.keys(None).count()),
-            summary,
-            sketches,
-        })
+/// Reads the records of a result directory, and what else there is.
+///
+/// # Errors
+/// When there are no results, or they are damaged.
+pub fn read_run(directory: &Path) -> Result<StoredRun, ReportError> {
+    let contents = Contents::Attacks;
+    if ![contents.file(), ATTEMPTS].iter().any(|name| directory.join(name).exists()) {
+        return Err(missing(directory));
     }
-
-    /// The first adversaries side by side as a PNG: image, adversary, difference, one below the other. `None` when there are none,
-    /// or inputs are no pictures.
-    pub fn strip(&self, most: usize) -> Option<Vec<u8>> {
-        let Sketches { shape, originals, sketches } = &self.sketches;
-        let pair = |record: &Record| {
-            let original = originals.get(&record.image)?;
-            let adversary = sketches.get(&(record.image, record.target))?.changed(original)?;
-            Some((original.clone(), adversary))
-        };
-        let is_adversary = |record: &&Record| record.verdict == Verdict::Adversarial;
-        let adversaries = self.records.iter().filter(is_adversary);
-        let pairs: Vec<(Vec<u8>, Vec<u8>)> = adversaries.filter_map(pair).take(most).collect();
-        let layout = shape.filter(|_| !pairs.is_empty())?.layout();
-        Some(png::gallery(&layout, &pairs))
+    let manifest = Manifest::read(directory)?;
+    if manifest.as_ref().is_some_and(|manifest| manifest.contents() != contents) {
+        return Err(missing(directory));
     }
+    let gathered = RecordSet::everything(directory, contents, manifest.as_ref())?;
+    let sketches = gathered.sketches(directory)?;
+    let summary = summary(&directory.join(SUMMARY));
+    let of_summary = summary.get("settings").and_then(Value::as_object);
+    let settings = of_summary.or(manifest.as_ref().map(Manifest::settings));
+    Ok(StoredRun {
+        records: gathered.into_records().collect(),
+        settings: settings.cloned().unwrap_or_default(),
+        asked: manifest.map(|manifest| manifest.keys(None).count()),
+        summary,
+        sketches,
+    })
 }
 
 fn missing(directory: &Path) -> ReportError {
@@ -98,7 +62,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::record::record;
+    use crate::record::{Record, Sketches, record};
 
     fn line(image: usize, target: usize, more: &str) -> String {
         let mut line = Vec::new();
@@ -119,7 +83,7 @@ mod tests {
         let text = [&line(9, 3, ""), &called_off, "\n", &line(2, 3, ""), &line(2, 8, "")].concat();
         let (folder, file) = folder_with(&text);
         let found = || {
-            let stored = StoredRun::read(folder.path()).unwrap();
+            let stored = read_run(folder.path()).unwrap();
             let of = |record: &Record| (record.image, record.target, record.stop.to_string());
             stored.records.iter().map(of).collect::<Vec<_>>()
         };
@@ -132,14 +96,14 @@ mod tests {
         fs::write(&file, text.clone() + "{\"image\":7").unwrap();
         assert_eq!(found(), expected);
         fs::write(&file, "{\"image\":7\n".to_owned() + &text).unwrap();
-        let error = StoredRun::read(folder.path()).unwrap_err().to_string();
+        let error = read_run(folder.path()).unwrap_err().to_string();
         assert!(error.ends_with("results.jsonl: line 1 is no record"), "{error}");
     }
 
     #[test]
     fn a_directory_without_results_says_what_it_holds() {
         let folder = tempfile::tempdir().unwrap();
-        let error = |path: &Path| StoredRun::read(path).unwrap_err().to_string();
+        let error = |path: &Path| read_run(path).unwrap_err().to_string();
         assert!(error(folder.path()).ends_with("holds no results.jsonl: name the --out of a run"));
         assert!(error(&folder.path().join("none")).contains("none: holds no results.jsonl"));
         fs::write(folder.path().join("radii.jsonl"), "").unwrap();
@@ -152,7 +116,7 @@ mod tests {
     fn what_is_missing_beside_the_records_is_empty() {
         let (folder, _) = folder_with(&line(1, 2, ""));
         fs::write(folder.path().join(SUMMARY), "{\"settings\":").unwrap();
-        let stored = StoredRun::read(folder.path()).unwrap();
+        let stored = read_run(folder.path()).unwrap();
         assert_eq!((stored.records.len(), stored.settings.len(), stored.asked), (1, 0, None));
         assert_eq!(stored.sketches, Sketches::default());
     }

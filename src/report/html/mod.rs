@@ -6,18 +6,13 @@
 mod pack;
 
 use std::io;
-use std::path::Path;
 
 use serde::Serialize;
 
 use super::table::Table;
 use crate::judge::Verdict;
 use crate::record::json::{self, Fields, Value};
-use crate::record::{ImageOutcomes, Record, standings};
-use crate::run::ReportError;
-use crate::run::StoredRun;
-use crate::run::replace;
-use crate::run::thinned;
+use crate::record::{ImageOutcomes, Record, StoredRun, standings, thinned};
 use pack::{Packed, pack};
 
 const PAGE: &str = include_str!("page.html");
@@ -32,25 +27,10 @@ const SCRIPTS: [&str; 6] = [
     include_str!("main.js"),
 ];
 
-/// The file in the result directory.
-const FILE: &str = "report.html";
-
 /// Columns are for looking: this many digits are more than any of them shows.
 const DIGITS: usize = 9;
 /// Points of all curves together, about.
 const CURVE_POINTS: usize = 30_000;
-
-/// Writes `report.html` into the directory that was read, whole.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write(directory: &Path, stored: &StoredRun) -> Result<(), ReportError> {
-    let path = directory.join(FILE);
-    match page(stored) {
-        Ok(page) => replace(&path, page.as_bytes()),
-        Err(source) => Err(ReportError::Unwritable { path, source }),
-    }
-}
 
 /// What the script is given.
 #[derive(Serialize)]
@@ -78,7 +58,10 @@ struct Data<'a> {
 }
 
 /// The whole page.
-fn page(stored: &StoredRun) -> io::Result<String> {
+///
+/// # Errors
+/// When it cannot be serialised.
+pub fn page(stored: &StoredRun) -> io::Result<String> {
     let StoredRun { records, settings, asked, summary, sketches } = stored;
     let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));
     let sketch = |record: &Record| sketches.sketches.get(&(record.image, record.target));

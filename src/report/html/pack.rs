@@ -12,8 +12,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde::Serialize;
 
-use crate::record::Record;
-use crate::run::{Shape, Sketches, append_varint};
+use crate::record::{PictureSize, Record, Sketches, append_varint};
 
 /// What pictures may take of a page, in characters.
 const ROOM: usize = 2_200_000;
@@ -24,7 +23,7 @@ const BITS: [u32; 4] = [8, 6, 5, 4];
 #[derive(Serialize)]
 pub struct Packed {
     #[serde(flatten)]
-    shape: Shape,
+    size: PictureSize,
     /// Bits of a value that are kept.
     bits: u32,
     /// The images whose originals are there, in their order.
@@ -35,7 +34,7 @@ pub struct Packed {
 
 /// The pictures of these records; `None` when there are none.
 pub fn pack(records: &[Record], sketches: &Sketches) -> io::Result<Option<Packed>> {
-    let Some(shape) = sketches.shape.filter(|_| !sketches.originals.is_empty()) else {
+    let Some(size) = sketches.size.filter(|_| !sketches.originals.is_empty()) else {
         return Ok(None);
     };
     let mut originals: BTreeMap<usize, &[u8]> = BTreeMap::new();
@@ -50,7 +49,7 @@ pub fn pack(records: &[Record], sketches: &Sketches) -> io::Result<Option<Packed
             let bytes = packed(&originals, bits, records, sketches)?;
             if bytes.len() <= ROOM || originals.is_empty() {
                 let images = originals.into_keys().collect();
-                return Ok(Some(Packed { shape, bits, images, bytes }));
+                return Ok(Some(Packed { size, bits, images, bytes }));
             }
             smallest = bytes.len();
         }

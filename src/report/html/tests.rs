@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::read::DeflateDecoder;
 
 use super::*;
-use crate::run::{Shape, Sketch, Sketches};
+use crate::record::{PictureSize, Sketch, Sketches};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -67,11 +67,11 @@ fn stored(records: Vec<Record>, sketches: Sketches) -> StoredRun {
 }
 
 /// So many images of noise, each with so many targets, so many values changed, and long curves.
-fn noisy(images: usize, targets: usize, shape: Shape, changes: usize) -> StoredRun {
-    let mut sketches = Sketches { shape: Some(shape), ..Sketches::default() };
+fn noisy(images: usize, targets: usize, size: PictureSize, changes: usize) -> StoredRun {
+    let mut sketches = Sketches { size: Some(size), ..Sketches::default() };
     let mut rows = Vec::new();
     for image in 0..images {
-        sketches.originals.insert(image, noise(image).take(shape.values()).collect());
+        sketches.originals.insert(image, noise(image).take(size.values()).collect());
         for target in 0..targets {
             rows.push(row(image, target, ""));
             let steps = noise(image + target).take(changes);
@@ -97,7 +97,7 @@ fn made(stored: &StoredRun) -> String {
 
 #[test]
 fn a_page_loads_nothing() {
-    let page = made(&noisy(3, 2, Shape { width: 4, height: 4, channels: 1 }, 5));
+    let page = made(&noisy(3, 2, PictureSize { width: 4, height: 4, channels: 1 }, 5));
     assert!(page.contains("default-src 'none'"));
     let lower = page.to_lowercase();
     for loads in [
@@ -111,12 +111,12 @@ fn a_page_loads_nothing() {
 
 #[test]
 fn a_thousand_images_take_less_than_three_megabytes() {
-    let digits = Shape { width: 28, height: 28, channels: 1 };
-    let photographs = Shape { width: 32, height: 32, channels: 3 };
+    let digits = PictureSize { width: 28, height: 28, channels: 1 };
+    let photographs = PictureSize { width: 32, height: 32, channels: 3 };
     // An L1 budget moves a few pixels, an L∞ budget all.
-    for (targets, shape, changes) in [(9, digits, 10), (1, photographs, 20), (1, digits, 784)] {
-        let page = made(&noisy(1000, targets, shape, changes));
-        assert!(page.len() < 3 * MEGABYTE, "{targets} {shape:?}: {} bytes", page.len());
+    for (targets, size, changes) in [(9, digits, 10), (1, photographs, 20), (1, digits, 784)] {
+        let page = made(&noisy(1000, targets, size, changes));
+        assert!(page.len() < 3 * MEGABYTE, "{targets} {size:?}: {} bytes", page.len());
     }
     let page = made(&noisy(1000, 1, digits, 10));
     let pictures = &embedded(&page)["pictures"];
@@ -126,7 +126,7 @@ fn a_thousand_images_take_less_than_three_megabytes() {
 
 #[test]
 fn what_is_too_large_goes_without_some_pictures() {
-    let page = made(&noisy(40, 1, Shape { width: 200, height: 200, channels: 3 }, 9));
+    let page = made(&noisy(40, 1, PictureSize { width: 200, height: 200, channels: 3 }, 9));
     assert!(page.len() < 3 * MEGABYTE, "{} bytes", page.len());
     let pictures = &embedded(&page)["pictures"];
     let drawn = pictures["images"].as_array().map_or(0, Vec::len);
@@ -160,8 +160,8 @@ fn hostile_names_stay_text() {
 
 #[test]
 fn pictures_are_those_that_were_stored() {
-    let shape = Shape { width: 2, height: 1, channels: 1 };
-    let mut sketches = Sketches { shape: Some(shape), ..Sketches::default() };
+    let size = PictureSize { width: 2, height: 1, channels: 1 };
+    let mut sketches = Sketches { size: Some(size), ..Sketches::default() };
     sketches.originals.insert(4, vec![7, 250]);
     sketches.originals.insert(9, vec![1, 2]);
     sketches.sketches.insert((4, 1), sketch(&[1, 9], &[(0.5, -1.0), (1.5, 2.0)]));

@@ -1,0 +1,20 @@
+//! A run with everything that belongs to it: what exports and the report are made from.
+
+use super::attack::Record;
+use super::json::Fields;
+use super::sketch::Sketches;
+
+/// The contents of a result directory: its own, and those of all attempts at shards.
+#[derive(Debug)]
+pub struct StoredRun {
+    /// The records, by image and target.
+    pub records: Vec<Record>,
+    /// What was asked for; empty when it is not known.
+    pub settings: Fields,
+    /// Records that were asked for, if it is known.
+    pub asked: Option<usize>,
+    /// `summary.json`; empty when there is none, because the run did not come to its end.
+    pub summary: Fields,
+    /// What was drawn.
+    pub sketches: Sketches,
+}

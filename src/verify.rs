@@ -19,7 +19,7 @@ use crate::onnx::{OnnxModel, Replay, ReplayError};
 use crate::problem::{Candidate, Problem};
 use crate::proof::Claim;
 use crate::search::{Method, SearchOptions, SearchResult, SearchStop, ascend, ascend_from, search};
-use crate::sets::{InputSet, Norm};
+use crate::sets::{InputSet, Norm, PixelRange};
 
 /// Who wins at an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +95,7 @@ impl Attack {
 
     /// Where inputs may lie around a sample.
     fn set(&self, sample: &Sample) -> InputSet {
-        let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
-        match self.norm {
-            Norm::L1 => InputSet::l1_ball(&centre, self.delta),
-            Norm::Linf => InputSet::linf_ball(&centre, self.delta),
-        }
+        InputSet::ball(self.norm, &sample.pixels, self.delta, PixelRange::UNIT)
     }
 }
 

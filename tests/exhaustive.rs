@@ -26,7 +26,7 @@ use rw_adv::network::{ActivationPattern, Dense, Label, Network, NeuronId, Trace}
 use rw_adv::problem::{Candidate, Objective, Problem};
 use rw_adv::proof::{CheckedClaim, Claim, ProofError, SplitSide, check};
 use rw_adv::search::{Method, SearchOptions, SearchResult, ascend_from, search};
-use rw_adv::sets::{Constraint, Domain, InputSet, Norm};
+use rw_adv::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
 use rw_adv::walk::{StopReason, WayOut, walk};
 
 /// How far two numbers may differ that are equal but for the solver's tolerances (1e-7).
@@ -215,14 +215,14 @@ impl TinyProblem {
         match seed / 3 % 4 {
             0 | 1 => {
                 (lower, upper) = (vec![0.0; inputs], vec![1.0; inputs]);
-                set = InputSet::l1_ball(&centre, delta);
+                set = InputSet::ball(Norm::L1, &centre, delta, PixelRange::UNIT);
                 ball = Some((centre, delta));
             }
             2 => {
                 let radius = delta / 4.0;
                 lower = centre.iter().map(|x| (x - radius).max(0.0)).collect();
                 upper = centre.iter().map(|x| (x + radius).min(1.0)).collect();
-                set = InputSet::linf_ball(&centre, radius);
+                set = InputSet::ball(Norm::Linf, &centre, radius, PixelRange::UNIT);
                 ball = None;
             }
             _ => {
@@ -778,11 +778,7 @@ impl Replay for Agrees<'_> {
 
 /// Searches and judges as a run does; label 0 is predicted, label 1 is the target.
 fn judged(network: &Arc<Network>, original: &[f32], norm: Norm, delta: f64) -> (f64, Judgement) {
-    let centre: Vec<f64> = original.iter().copied().map(f64::from).collect();
-    let set = match norm {
-        Norm::L1 => InputSet::l1_ball(&centre, delta),
-        Norm::Linf => InputSet::linf_ball(&centre, delta),
-    };
+    let set = InputSet::ball(norm, original, delta, PixelRange::UNIT);
     let problem = Problem::margin(network, set, Label(0), Label(1));
     let found = searched(&problem, &SearchOptions::default()).best;
     let case = Case { original, norm, delta, predicted: Label(0), target: Label(1) };

@@ -13,7 +13,7 @@ use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::search::{Method, SearchOptions, SearchStop, search};
-use rw_adv::sets::InputSet;
+use rw_adv::sets::{InputSet, Norm, PixelRange};
 use rw_adv::verify::classify;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn a_relaxation_in_which_no_fixing_is_feasible_does_not_hang_the_search() {
     let sample = data.sample(1).expect("an image");
     let predicted = classify(&model, &sample).expect("a classifier").predicted;
     let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
-    let set = InputSet::l1_ball(&centre, 2.0);
+    let set = InputSet::ball(Norm::L1, &centre, 2.0, PixelRange::UNIT);
     let problem = Problem::margin(&model.network, set, predicted, Label(7));
     let bounds = LinearBounds::new(
         &model.network,

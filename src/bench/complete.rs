@@ -15,7 +15,7 @@ use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::search::SearchOptions;
-use rw_adv::sets::{InputSet, Norm};
+use rw_adv::sets::{InputSet, Norm, PixelRange};
 use rw_adv::verify::{self, Answer, Attack, Branch, Goal, Subject};
 
 use super::{median, neuron_bounds, random_target, timed};
@@ -239,8 +239,7 @@ fn beside_milp(
     let picked: Vec<usize> = (0..many).map(|k| k * outcomes.len() / many).collect();
     let solve = |&k: &usize| -> Result<(f64, Option<f64>, bool)> {
         let Outcome { target, answer, .. } = &outcomes[k];
-        let centre: Vec<f64> = samples[k].pixels.iter().copied().map(f64::from).collect();
-        let set = InputSet::l1_ball(&centre, args.optima.0);
+        let set = InputSet::ball(Norm::L1, &samples[k].pixels, args.optima.0, PixelRange::UNIT);
         let predicted = verify::classify(model, &samples[k])?.predicted;
         let problem = Problem::margin(&model.network, set, predicted, *target);
         let limit = Budget::start(Some(Duration::from_secs_f64(args.milp_seconds)), None);

@@ -23,7 +23,7 @@ use rw_adv::network::{ActivationPattern, Label, Network, Trace, torch};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::{Objective, Problem};
 use rw_adv::search::{Method, SearchOptions, ascend_from, search};
-use rw_adv::sets::InputSet;
+use rw_adv::sets::{InputSet, Norm, PixelRange};
 use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
@@ -122,7 +122,7 @@ impl Problems {
     fn problem(&self, network: &Arc<Network>, image: &BenchImage, target: Label) -> Problem {
         Problem::margin(
             network,
-            InputSet::l1_ball(&image.pixels, self.delta),
+            InputSet::ball(Norm::L1, &image.pixels, self.delta, PixelRange::UNIT),
             image.predicted,
             target,
         )

@@ -11,7 +11,7 @@ use crate::network::random::{self, point};
 use crate::network::{Dense, Network, NeuronId, Trace};
 use crate::problem::{Objective, Problem};
 use crate::search::ascend_from;
-use crate::sets::{Constraint, Domain, InputSet};
+use crate::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
 use std::sync::Arc;
 
 fn network(widths: &[usize], seed: u64) -> Arc<Network> {
@@ -22,8 +22,8 @@ fn network(widths: &[usize], seed: u64) -> Arc<Network> {
 fn set(kind: u8, inputs: usize, delta: f64, seed: u64) -> InputSet {
     let centre: Vec<f64> = point(inputs, seed ^ 1).iter().map(|v| v.abs()).collect();
     match kind {
-        0 | 1 => InputSet::l1_ball(&centre, delta),
-        2 => InputSet::linf_ball(&centre, delta.min(0.5)),
+        0 | 1 => InputSet::ball(Norm::L1, &centre, delta, PixelRange::UNIT),
+        2 => InputSet::ball(Norm::Linf, &centre, delta.min(0.5), PixelRange::UNIT),
         3 => InputSet::new_box(&vec![0.0; inputs], &vec![1.0; inputs]),
         4 => constrained(&centre, seed),
         _ => InputSet::whole_l1_ball(&centre, delta),
@@ -367,7 +367,7 @@ fn catastrophic_cancellation_loosens_a_certificate_but_never_breaks_it() {
             Dense { weights: Mat::from_fn(2, 1, |i, _| [1.0, 0.0][i]), bias: vec![large, large] };
         let output = Dense { weights: Mat::from_fn(1, 2, |_, j| [1.0, -1.0][j]), bias: vec![0.0] };
         let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
-        let set = InputSet::l1_ball(&[0.25], 0.5);
+        let set = InputSet::ball(Norm::L1, &[0.25], 0.5, PixelRange::UNIT);
         let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
         for (bound, _) in certificates(&problem) {
             // In exact arithmetic y = x, at most 0.75.
@@ -388,7 +388,7 @@ fn numbers_that_overflow_prove_nothing() {
     };
     let network =
         Arc::new(Network::new(vec![dense(3, 3), dense(3, 3), dense(3, 2)]).expect("shapes fit"));
-    let set = InputSet::l1_ball(&[0.5; 3], 1.0);
+    let set = InputSet::ball(Norm::L1, &[0.5; 3], 1.0, PixelRange::UNIT);
     let problem = Problem::new(&network, set, Objective::new(vec![1.0, -1.0]));
     for (bound, _) in certificates(&problem) {
         assert_eq!(bound.value(), f64::INFINITY);
@@ -402,7 +402,7 @@ fn overflow_does_not_hide_behind_a_small_budget_or_a_wide_interval() {
     let output =
         Dense { weights: Mat::from_fn(1, 2, |_, j| [1e200, -0.5e200][j]), bias: vec![0.0] };
     let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
-    let set = InputSet::l1_ball(&[0.0], 1e-200);
+    let set = InputSet::ball(Norm::L1, &[0.0], 1e-200, PixelRange::UNIT);
     let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
     for (bound, _) in certificates(&problem) {
         assert_eq!(bound.value(), f64::INFINITY);

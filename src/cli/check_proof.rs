@@ -11,7 +11,7 @@ use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::proof::{CheckedClaim, ProofFile, SCHEMA, check};
-use rw_adv::sets::{InputSet, Norm};
+use rw_adv::sets::{InputSet, PixelRange};
 
 #[derive(clap::Args)]
 pub struct CheckProofArgs {
@@ -99,14 +99,12 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
     if proof.target >= logits.len() || proof.target == proof.predicted {
         bail!("{} is no target", proof.target);
     }
-    let centre: Vec<f64> = pixels.iter().copied().map(f64::from).collect();
     let delta = proof.delta;
-    let set = match proof.norm() {
-        _ if !(delta > 0.0 && delta.is_finite()) => bail!("{delta} is no budget"),
-        Some(Norm::L1) => InputSet::l1_ball(&centre, delta),
-        Some(Norm::Linf) => InputSet::linf_ball(&centre, delta),
-        None => bail!("{:?} is no norm", proof.norm),
-    };
+    if !(delta > 0.0 && delta.is_finite()) {
+        bail!("{delta} is no budget");
+    }
+    let Some(norm) = proof.norm() else { bail!("{:?} is no norm", proof.norm) };
+    let set = InputSet::ball(norm, pixels, delta, PixelRange::UNIT);
     let problem = Problem::margin(network, set, Label(proof.predicted), Label(proof.target));
     let mut shown = Vec::new();
     for claim in &proof.claims {

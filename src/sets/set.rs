@@ -6,7 +6,9 @@
 //! through the functions here.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use super::ball::{Ball, PixelRange};
 use super::constraint::Constraint;
 use super::domain::Domain;
 use super::norm::Norm;
@@ -25,42 +27,9 @@ pub struct InputSet {
     up: Vec<f64>,
     down: Vec<f64>,
     budget: Option<f64>,
-    constraints: Vec<Constraint>,
+    /// The bounds and constraints as they were given. A part still has those of the whole set.
+    domain: Arc<Domain>,
     ball: Option<Ball>,
-}
-
-/// What a ball around the centre is measured in, and how far it reaches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ball {
-    /// The norm.
-    pub norm: Norm,
-    /// Points lie strictly nearer to the centre than this.
-    pub radius: f64,
-}
-
-/// The values that an input may have, whatever the budget: pixels lie in [0, 1].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PixelRange {
-    /// The least value.
-    pub lower: f64,
-    /// The largest value.
-    pub upper: f64,
-}
-
-impl PixelRange {
-    /// [0, 1].
-    pub const UNIT: Self = Self { lower: 0.0, upper: 1.0 };
-
-    /// Is `x` one of these values?
-    pub fn contains(&self, x: f64) -> bool {
-        self.lower <= x && x <= self.upper
-    }
-}
-
-impl Default for PixelRange {
-    fn default() -> Self {
-        Self::UNIT
-    }
 }
 
 /// How far one pixel may move in one direction.
@@ -84,8 +53,23 @@ pub struct Vertex {
 }
 
 impl InputSet {
-    /// The ball of this norm and radius around `centre`, cut by the values that an input may have.
-    pub fn ball(norm: Norm, centre: &[f64], radius: f64, range: PixelRange) -> Self {
+    /// `‖x − centre‖ ≤ radius`, cut by the values that an input may have.
+    ///
+    /// ```
+    /// use rw_adv::sets::{InputSet, Norm, PixelRange};
+    /// let image: [f32; 3] = [0.0, 0.25, 1.0];
+    /// let set = InputSet::ball(Norm::L1, &image, 0.5, PixelRange::UNIT);
+    /// assert!(set.contains(&[0.125, 0.25, 0.75], 0.0));
+    /// assert!(!set.contains(&[0.5, 0.0, 1.0], 0.0));
+    /// assert_eq!(set.as_ball().map(|ball| ball.radius), Some(0.5));
+    /// ```
+    pub fn ball(
+        norm: Norm,
+        centre: &[impl Copy + Into<f64>],
+        radius: f64,
+        range: PixelRange,
+    ) -> Self {
+        let centre: Vec<f64> = centre.iter().map(|&x| x.into()).collect();
         let PixelRange { lower, upper } = range;
         // An L1 ball is held back by its budget alone.
         let (reach, budget) = match norm {
@@ -95,34 +79,31 @@ impl InputSet {
         Self {
             up: centre.iter().map(|x| (upper - x).min(reach)).collect(),
             down: centre.iter().map(|x| (x - lower).min(reach)).collect(),
-            centre: centre.to_vec(),
             budget,
-            constraints: Vec::new(),
+            domain: Arc::new(Domain::new_box(centre.len(), lower, upper)),
             ball: Some(Ball { norm, radius }),
+            centre,
         }
     }
 
-    /// `‖x − x̂‖₁ ≤ delta` and `0 ≤ x ≤ 1`.
-    pub fn l1_ball(centre: &[f64], delta: f64) -> Self {
-        Self::ball(Norm::L1, centre, delta, PixelRange::UNIT)
-    }
-
-    /// `‖x − x̂‖₁ ≤ delta` without the pixel box: what tools assume that concretise by the dual norm.
-    pub fn whole_l1_ball(centre: &[f64], delta: f64) -> Self {
-        let anywhere = vec![delta; centre.len()];
+    /// `‖x − centre‖₁ ≤ radius` without the pixel box: what tools assume that concretise by the dual norm.
+    pub fn whole_l1_ball(centre: &[f64], radius: f64) -> Self {
+        let far = vec![f64::INFINITY; centre.len()];
+        let domain = Domain {
+            lower: far.iter().map(|far| -far).collect(),
+            upper: far,
+            constraints: Vec::new(),
+        };
+        // No move can spend more than the budget.
+        let caps = vec![radius; centre.len()];
         Self {
             centre: centre.to_vec(),
-            up: anywhere.clone(),
-            down: anywhere,
-            budget: Some(delta),
-            constraints: Vec::new(),
-            ball: None,
+            up: caps.clone(),
+            down: caps,
+            budget: Some(radius),
+            domain: Arc::new(domain),
+            ball: Some(Ball { norm: Norm::L1, radius }),
         }
-    }
-
-    /// `‖x − x̂‖∞ ≤ delta` and `0 ≤ x ≤ 1`.
-    pub fn linf_ball(centre: &[f64], delta: f64) -> Self {
-        Self::ball(Norm::Linf, centre, delta, PixelRange::UNIT)
     }
 
     /// `lower ≤ x ≤ upper`.
@@ -134,7 +115,9 @@ impl InputSet {
         let up: Vec<f64> = lower.iter().zip(upper).map(|(l, u)| u - l).collect();
         assert!(up.iter().all(|&width| width >= 0.0), "lower bounds are below upper bounds");
         let down = vec![0.0; lower.len()];
-        Self { centre: lower.to_vec(), up, down, budget: None, constraints: Vec::new(), ball: None }
+        let (lower, upper) = (lower.to_vec(), upper.to_vec());
+        let domain = Arc::new(Domain { lower: lower.clone(), upper, constraints: Vec::new() });
+        Self { centre: lower, up, down, budget: None, domain, ball: None }
     }
 
     /// All of a domain, told from a point within its bounds. Where there is to be a search the point has to keep the
@@ -146,7 +129,7 @@ impl InputSet {
         let up: Vec<f64> = domain.upper.iter().zip(&centre).map(|(u, c)| u - c).collect();
         let down: Vec<f64> = centre.iter().zip(&domain.lower).map(|(c, l)| c - l).collect();
         assert!(up.iter().chain(&down).all(|&cap| cap >= 0.0), "the centre is within the bounds");
-        Self { centre, up, down, budget: None, constraints: domain.constraints.clone(), ball: None }
+        Self { centre, up, down, budget: None, domain: Arc::new(domain.clone()), ball: None }
     }
 
     /// Number of pixels.
@@ -169,14 +152,21 @@ impl InputSet {
         self.ball
     }
 
+    /// The bounds and constraints as they were given, unrounded. A part still has those of the whole set.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
     /// Is it a box and nothing else?
     pub fn is_box(&self) -> bool {
-        self.budget.is_none() && self.constraints.is_empty()
+        self.budget.is_none() && self.constraints().is_empty()
     }
 
     /// The same box with another budget.
     pub fn with_budget(&self, budget: f64) -> Self {
-        Self { budget: Some(budget), ball: None, ..self.clone() }
+        let l1 = |ball: Ball| ball.norm == Norm::L1;
+        let ball = self.ball.filter(|&ball| l1(ball)).map(|ball| Ball { radius: budget, ..ball });
+        Self { budget: Some(budget), ball, ..self.clone() }
     }
 
     /// The part in which move `m` is made to at most this amount.
@@ -216,7 +206,7 @@ impl InputSet {
 
     /// What else has to hold between inputs.
     pub fn constraints(&self) -> &[Constraint] {
-        &self.constraints
+        &self.domain.constraints
     }
 
     /// Every direction in which a pixel can move at all.
@@ -310,7 +300,7 @@ impl InputSet {
         };
         x.iter().enumerate().all(inside)
             && self.budget.is_none_or(|budget| self.cost(x) <= budget + tolerance)
-            && self.constraints.iter().all(|c| c.violation(x) <= tolerance::CONSTRAINT)
+            && self.constraints().iter().all(|c| c.violation(x) <= tolerance::CONSTRAINT)
     }
 
     /// The point of the set nearest to `y` (Euclidean). With constraints only a point not far away: the nearest one of the box,
@@ -320,10 +310,10 @@ impl InputSet {
     pub fn project(&self, y: &[f64]) -> Vec<f64> {
         let mut point = self.nearest_in_box(y);
         let range = |i: usize| self.range(i);
-        Constraint::correct_all(&self.constraints, &mut point, range, tolerance::CONSTRAINT);
+        Constraint::correct_all(self.constraints(), &mut point, range, tolerance::CONSTRAINT);
         for _ in 0..MOST_PULLS {
             let share = |constraint: &Constraint| self.share_to_pull(constraint, &point);
-            let share = self.constraints.iter().map(share).fold(0.0, f64::max);
+            let share = self.constraints().iter().map(share).fold(0.0, f64::max);
             if share == 0.0 {
                 return point;
             }
@@ -405,8 +395,8 @@ mod tests {
                 })
                 .collect();
             let set = match kind {
-                0 => InputSet::l1_ball(&centre, delta),
-                1 => InputSet::linf_ball(&centre, delta / 6.0),
+                0 => InputSet::ball(Norm::L1, &centre, delta, PixelRange::UNIT),
+                1 => InputSet::ball(Norm::Linf, &centre, delta / 6.0, PixelRange::UNIT),
                 _ => InputSet::new_box(&vec![-1.0; n], &centre),
             };
             let w = (0..n).map(|_| rng.random_range(-2.0..2.0)).collect();
@@ -428,7 +418,7 @@ mod tests {
     #[test]
     fn a_knapsack_by_hand() {
         // Budget 1.5: the steepest pixel goes up by its whole 0.75, the next down by the 0.75 that is left.
-        let set = InputSet::l1_ball(&[0.25, 1.0, 0.5], 1.5);
+        let set = InputSet::ball(Norm::L1, &[0.25, 1.0, 0.5], 1.5, PixelRange::UNIT);
         let vertex = set.maximise(&[2.0, -1.5, 1.0]);
         assert_eq!(vertex.point, [1.0, 0.25, 0.5]);
         assert_eq!(vertex.value, 2.0 - 0.375 + 0.5);
@@ -438,7 +428,7 @@ mod tests {
     #[test]
     fn a_projection_by_hand() {
         // (1, 1) from 0 with budget 1: each gives up the same.
-        let set = InputSet::l1_ball(&[0.0, 0.0], 1.0);
+        let set = InputSet::ball(Norm::L1, &[0.0, 0.0], 1.0, PixelRange::UNIT);
         assert_eq!(set.project(&[1.0, 1.0]), [0.5, 0.5]);
         assert_eq!(set.project(&[2.0, -3.0]), [1.0, 0.0]);
         assert_eq!(set.project(&[0.25, 0.25]), [0.25, 0.25]);
@@ -491,6 +481,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_set_remembers_its_ball_and_its_bounds() {
+        let range = PixelRange { lower: -1.0, upper: 3.0 };
+        let set = InputSet::ball(Norm::Linf, &[2.5, 0.0], 1.0, range);
+        assert_eq!((set.range(0), set.range(1)), ((1.5, 3.0), (-1.0, 1.0)));
+        assert_eq!(set.as_ball(), Some(Ball { norm: Norm::Linf, radius: 1.0 }));
+        let part = set.at_most(set.moves()[0], 0.25);
+        assert_eq!(part.as_ball(), None);
+        assert_eq!(part.domain(), &Domain::new_box(2, -1.0, 3.0));
+        let set = InputSet::ball(Norm::L1, &[0.5; 3], 1.0, PixelRange::UNIT);
+        let wider = Ball { norm: Norm::L1, radius: 2.0 };
+        assert_eq!(set.with_budget(2.0).as_ball(), Some(wider));
+        assert_eq!(InputSet::new_box(&[0.0], &[1.0]).as_ball(), None);
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use rw_adv::network::{Label, Network, torch};
 use rw_adv::problem::{Objective, Problem};
-use rw_adv::sets::InputSet;
+use rw_adv::sets::{InputSet, Norm, PixelRange};
 use std::sync::Arc;
 
 /// A size of random networks: inputs, hidden layers and their width; written `1000x2x500`.
@@ -141,7 +141,7 @@ impl<'m> Instance<'m> {
                 Ok(act(&Problem::new(&network, set, Objective::new(vec![1.0]))))
             }
             Kind::Image { network, pixels, delta, predicted, target } => {
-                let set = InputSet::l1_ball(pixels, *delta);
+                let set = InputSet::ball(Norm::L1, pixels, *delta, PixelRange::UNIT);
                 Ok(act(&Problem::margin(network, set, *predicted, *target)))
             }
         }

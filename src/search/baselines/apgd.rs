@@ -245,6 +245,7 @@ fn changed(set: &InputSet, point: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sets::{Norm, PixelRange};
 
     #[test]
     fn the_steepest_pixels_have_a_slope() {
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_differs_by_rounding_has_not_changed() {
-        let set = InputSet::l1_ball(&[0.1, 0.2, 0.3], 1.0);
+        let set = InputSet::ball(Norm::L1, &[0.1, 0.2, 0.3], 1.0, PixelRange::UNIT);
         assert_eq!(changed(&set, &[0.1, 0.2 + 1e-12, 0.4]), 1.0);
     }
 }

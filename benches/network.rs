@@ -19,9 +19,9 @@ fn passes(criterion: &mut Criterion) {
     let sample = data.sample(0).expect("there is a first image");
     let x: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
 
-    let columns =
-        network.layers().iter().flat_map(|l| (0..l.inputs()).map(|j| l.weights.col_as_slice(j)));
-    let weights: Vec<f64> = columns.flatten().copied().collect();
+    let maps = network.layers().iter().map(|layer| layer.affine());
+    let rows = maps.flat_map(|map| (0..map.outputs()).map(|i| map.dense_row(i)));
+    let weights: Vec<f64> = rows.flat_map(|row| row.to_vec()).collect();
     let bytes = size_of_val(weights.as_slice());
 
     let mut trace = Trace::new(network);

@@ -536,17 +536,16 @@ fn allowance(values: usize) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use faer::mat;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::network::Dense;
+    use crate::network::AffineMap;
 
     /// Two values; `y_0 = slope · relu(x_0)`, `y_1 = slope · relu(threshold)`, so that label 0 wins where
     /// `x_0` is above the threshold.
     fn threshold_network(threshold: f64) -> Network {
-        let hidden = Dense { weights: mat![[1.0, 0.0], [0.0, 0.0]], bias: vec![0.0, threshold] };
-        let output = Dense { weights: mat![[1.0, 0.0], [0.0, 1.0]], bias: vec![0.0, 0.0] };
+        let hidden = AffineMap::from_rows(&[[1.0, 0.0], [0.0, 0.0]], vec![0.0, threshold]);
+        let output = AffineMap::from_rows(&[[1.0, 0.0], [0.0, 1.0]], vec![0.0, 0.0]);
         Network::new(vec![hidden, output]).unwrap()
     }
 
@@ -874,8 +873,8 @@ mod tests {
             (bytes, candidate, norm, delta) in any_candidate(),
         ) {
             let original: Vec<f32> = bytes.iter().copied().map(pixel).collect();
-            let hidden = Dense { weights: faer::Mat::zeros(1, bytes.len()), bias: vec![0.0] };
-            let output = Dense { weights: mat![[0.0], [0.0]], bias: vec![0.0, 0.0] };
+            let hidden = AffineMap::from_fn(1, bytes.len(), |_, _| 0.0, vec![0.0]);
+            let output = AffineMap::from_rows(&[[0.0], [0.0]], vec![0.0, 0.0]);
             let network = Network::new(vec![hidden, output]).unwrap();
             let replay = Says(vec![1.0, 0.0]);
             let judge = Judge::new(&network, &replay);

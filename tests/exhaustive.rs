@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use faer::{Mat, mat};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -22,7 +21,7 @@ use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Vertices, interior_point};
 use rw_adv::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
 use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
-use rw_adv::network::{ActivationPattern, Dense, Label, Network, NeuronId, Trace};
+use rw_adv::network::{ActivationPattern, AffineMap, Label, Network, NeuronId, Trace};
 use rw_adv::problem::{Candidate, Objective, Problem};
 use rw_adv::proof::{CheckedClaim, Claim, ProofError, SplitSide, check};
 use rw_adv::search::{Method, SearchOptions, SearchResult, ascend_from, search};
@@ -241,12 +240,12 @@ impl TinyProblem {
         } else {
             objective.fill_with(|| rng.random_range(-1.0..1.0));
         }
-        let dense = |neurons: &Vec<(Vec<f64>, f64)>| Dense {
-            weights: Mat::from_fn(neurons.len(), neurons[0].0.len(), |i, j| neurons[i].0[j]),
-            bias: neurons.iter().map(|(_, bias)| *bias).collect(),
+        let map = |neurons: &Vec<(Vec<f64>, f64)>| {
+            let (rows, bias): (Vec<_>, Vec<_>) = neurons.iter().cloned().unzip();
+            AffineMap::from_rows(&rows, bias)
         };
         let network =
-            Arc::new(Network::new(layers.iter().map(dense).collect()).expect("widths chain"));
+            Arc::new(Network::new(layers.iter().map(map).collect()).expect("widths chain"));
         let constraints = Vec::new();
         Self { seed, layers, lower, upper, ball, constraints, objective, network, set }
     }
@@ -788,8 +787,8 @@ fn judged(network: &Arc<Network>, original: &[f32], norm: Norm, delta: f64) -> (
 
 /// `y_1 = relu(x_0 − x_1)` against `y_0 = 0.75`, at a point where the ReLU's input is exactly 0.
 fn ramp() -> Arc<Network> {
-    let hidden = Dense { weights: mat![[1.0, -1.0]], bias: vec![0.0] };
-    let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.75, 0.0] };
+    let hidden = AffineMap::from_rows(&[[1.0, -1.0]], vec![0.0]);
+    let output = AffineMap::from_rows(&[[0.0], [1.0]], vec![0.75, 0.0]);
     Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"))
 }
 
@@ -823,11 +822,10 @@ fn just_under_the_threshold_nothing_is_found_and_just_over_it_is() {
 /// heights 0.1 at x = 0.3 and 0.3 at x = 0.9, both 0.1 and 0.3 wide at the foot on either side; x̂ = 0.5.
 #[test]
 fn a_nearer_lower_hill_does_not_hide_the_higher_one() {
-    let weights = Mat::from_fn(6, 1, |_, _| 1.0);
-    let hidden = Dense { weights, bias: vec![-0.2, -0.3, -0.4, -0.6, -0.9, -1.2] };
-    let heights = mat![[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, -2.0, 1.0, 1.0, -2.0, 1.0]];
+    let hidden = AffineMap::from_rows(&[[1.0]; 6], vec![-0.2, -0.3, -0.4, -0.6, -0.9, -1.2]);
+    let heights = [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, -2.0, 1.0, 1.0, -2.0, 1.0]];
     // The far hill is higher than 0.2 from x = 0.8 on.
-    let output = Dense { weights: heights, bias: vec![0.2, 0.0] };
+    let output = AffineMap::from_rows(&heights, vec![0.2, 0.0]);
     let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     for norm in [Norm::L1, Norm::Linf] {
         for (delta, best) in
@@ -843,9 +841,9 @@ fn a_nearer_lower_hill_does_not_hide_the_higher_one() {
 /// `y_1 = relu(1 − relu(x_0) − relu(x_1))` against 0.4: two layers, the way leads down both pixels.
 #[test]
 fn a_threshold_behind_two_layers_is_found_from_both_sides() {
-    let first = Dense { weights: mat![[1.0, 0.0], [0.0, 1.0]], bias: vec![0.0, 0.0] };
-    let second = Dense { weights: mat![[-1.0, -1.0]], bias: vec![1.0] };
-    let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.4, 0.0] };
+    let first = AffineMap::from_rows(&[[1.0, 0.0], [0.0, 1.0]], vec![0.0, 0.0]);
+    let second = AffineMap::from_rows(&[[-1.0, -1.0]], vec![1.0]);
+    let output = AffineMap::from_rows(&[[0.0], [1.0]], vec![0.4, 0.0]);
     let network = Arc::new(Network::new(vec![first, second, output]).expect("shapes fit"));
     // At (0.75, 0.5) the sum is 1.25; it must fall below 0.6. At first nothing happens: the second layer is off.
     for (norm, threshold) in [(Norm::L1, 0.65), (Norm::Linf, 0.325)] {
@@ -861,9 +859,8 @@ fn a_threshold_behind_two_layers_is_found_from_both_sides() {
 /// All weights zero: every neuron is at a tie everywhere, no direction is better than another.
 #[test]
 fn a_network_of_zeros_has_a_flat_answer() {
-    let zeros = |outputs: usize, inputs: usize| Dense {
-        weights: Mat::zeros(outputs, inputs),
-        bias: vec![0.0; outputs],
+    let zeros = |outputs: usize, inputs: usize| {
+        AffineMap::from_rows(&vec![vec![0.0; inputs]; outputs], vec![0.0; outputs])
     };
     let network =
         Arc::new(Network::new(vec![zeros(3, 2), zeros(2, 3), zeros(2, 2)]).expect("shapes fit"));

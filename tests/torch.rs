@@ -10,9 +10,9 @@ const TABLE: &str = include_str!("torch_networks.txt");
 
 /// In the order in which they are drawn: a layer's weights by rows, then its bias.
 fn parameters(network: &Network) -> impl Iterator<Item = f64> {
-    network.layers().iter().enumerate().flat_map(move |(layer, dense)| {
-        let weights = (0..dense.outputs()).flat_map(move |i| network.row(layer, i));
-        weights.chain(&dense.bias).copied()
+    network.layers().iter().map(|layer| layer.affine()).flat_map(|map| {
+        let weights = (0..map.outputs()).flat_map(|i| map.row(i).map(|(_, weight)| weight));
+        weights.chain(map.bias().iter().copied())
     })
 }
 

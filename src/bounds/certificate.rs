@@ -357,7 +357,7 @@ impl LinearBounds {
                     *value = self.at_centre[j].upper + at_vertex(self.first.col_as_slice(j));
                 }
             } else {
-                self.network.layers()[layer].apply(&outputs, &mut values);
+                self.network.affine(layer).apply(&outputs, &mut values);
             }
             let envelopes = &self.envelopes[layer];
             for (j, g) in values.iter_mut().enumerate() {

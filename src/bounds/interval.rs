@@ -16,23 +16,24 @@ pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
 
 /// The first layer is linear in the input, so the set's own maximiser is exact.
 pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
-    let dense = &network.layers()[0];
+    let map = network.affine(0);
     let interval = |i: usize| {
-        let (row, bias) = (network.row(0, i), dense.bias[i]);
+        let (row, bias) = (map.dense_row(i), map.bias()[i]);
         let negated: Vec<f64> = row.iter().map(|w| -w).collect();
-        Interval { lower: bias - set.support(&negated), upper: bias + set.support(row) }
+        Interval { lower: bias - set.support(&negated), upper: bias + set.support(&row) }
     };
-    (0..dense.outputs()).map(interval).collect()
+    (0..map.outputs()).map(interval).collect()
 }
 
 fn through(network: &Network, layer: usize, before: &[Interval]) -> Vec<Interval> {
-    let dense = &network.layers()[layer];
+    let map = network.affine(layer);
     let interval = |i: usize| {
-        let start = Interval { lower: dense.bias[i], upper: dense.bias[i] };
-        network.row(layer, i).iter().zip(before).fold(start, |sum, (w, g)| {
+        let start = Interval { lower: map.bias()[i], upper: map.bias()[i] };
+        map.row(i).fold(start, |sum, (j, w)| {
+            let g = before[j];
             let (low, high) = (w * g.lower.max(0.0), w * g.upper.max(0.0));
             Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
         })
     };
-    (0..dense.outputs()).map(interval).collect()
+    (0..map.outputs()).map(interval).collect()
 }

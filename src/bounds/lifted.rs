@@ -157,10 +157,15 @@ impl MoveSet {
 
     /// The first layer's rows in moves: one column per neuron, exact.
     pub fn first_layer(&self, network: &Network) -> Mat<f64> {
-        let width = network.layers()[0].outputs();
-        Mat::from_fn(self.len(), width, |k, j| {
-            self.moves[k].sign * network.row(0, j)[self.moves[k].pixel]
-        })
+        let map = network.affine(0);
+        let mut rows = Mat::zeros(self.len(), map.outputs());
+        for j in 0..map.outputs() {
+            let row = map.dense_row(j);
+            for (slope, m) in rows.col_as_slice_mut(j).iter_mut().zip(&self.moves) {
+                *slope = m.sign * row[m.pixel];
+            }
+        }
+        rows
     }
 
     /// At least the magnitude of every input.

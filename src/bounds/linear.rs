@@ -20,7 +20,7 @@ use super::lifted::{MovePart, MoveSet};
 use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
-use crate::network::{self, LayerRounding, Network, NeuronId};
+use crate::network::{self, AffineMap, LayerRounding, Network, NeuronId};
 use crate::sets::InputSet;
 
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
@@ -273,10 +273,12 @@ impl LinearBounds {
         if self.arithmetic == Arithmetic::Exact {
             return vec![0.0; magnitudes.len()];
         }
-        let LayerRounding { gain, offset, operations, .. } = &self.network.roundings()[layer];
+        let LayerRounding { gain, offset, operations, .. } =
+            self.network.layers()[layer].rounding();
         let allowance = Allowance::f32(*operations);
         let noise = |j: usize| {
-            let weights: f64 = self.network.row(layer, j).iter().map(|w| w.abs()).sum();
+            let row = self.network.affine(layer).row(j);
+            let weights: f64 = row.map(|(_, weight)| weight.abs()).sum();
             // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
             let cancelled = (gain[j] - weights).max(0.0) + 1e-9 * gain[j];
             let sum = magnitudes[j] + cancelled * largest + offset[j];
@@ -292,22 +294,19 @@ impl LinearBounds {
     }
 
     fn first_layer(&mut self, centre: &[f64], known: Option<&NeuronBounds>) {
-        let dense = &self.network.layers()[0];
-        let mut values = vec![0.0; dense.outputs()];
-        dense.apply(centre, &mut values);
-        let magnitude = |j: usize| -> f64 {
-            self.network.row(0, j).iter().zip(centre).map(|(w, x)| (w * x).abs()).sum()
-        };
-        let magnitudes: Vec<f64> = (0..dense.outputs()).map(magnitude).collect();
+        let map = self.network.affine(0);
+        let mut values = vec![0.0; map.outputs()];
+        map.apply(centre, &mut values);
+        let magnitudes = map.magnitudes(centre);
         let anywhere: Vec<f64> =
             magnitudes.iter().zip(&self.first_reach).map(|(at, reach)| at + reach).collect();
         let largest = self.lifted.largest_input(centre);
         let noise = self.noise_of(0, &anywhere, largest);
         let at_centre = |j: usize| {
-            let off = self.allowance.of(magnitudes[j] + dense.bias[j].abs()) + noise[j];
+            let off = self.allowance.of(magnitudes[j] + map.bias()[j].abs()) + noise[j];
             Interval { lower: values[j] - off, upper: values[j] + off }
         };
-        self.at_centre = (0..dense.outputs()).map(at_centre).collect();
+        self.at_centre = (0..map.outputs()).map(at_centre).collect();
         let interval = |j: usize| {
             let up = self.first.col_as_slice(j);
             let down: Vec<f64> = up.iter().map(|v| -v).collect();
@@ -316,7 +315,7 @@ impl LinearBounds {
                 upper: self.at_centre[j].upper + self.lifted.support(up, |_, _| ()),
             }
         };
-        let intervals = (0..dense.outputs()).map(interval).map(widest).enumerate();
+        let intervals = (0..map.outputs()).map(interval).map(widest).enumerate();
         let and =
             |(j, own): (usize, Interval)| known.map_or(own, |known| own.and(known.layer(0)[j]));
         let intervals: Vec<Interval> = intervals.map(and).collect();
@@ -553,12 +552,13 @@ impl LinearBounds {
 
     /// A neuron behind the first layer by interval arithmetic.
     fn plain_interval(&self, layer: usize, j: usize) -> Interval {
-        let bias = self.network.layers()[layer].bias[j];
+        let map = self.network.affine(layer);
+        let (bias, below) = (map.bias()[j], self.neurons.layer(layer - 1));
         let (mut lower, mut upper) = (bias, bias);
-        for (w, g) in self.network.row(layer, j).iter().zip(self.neurons.layer(layer - 1)) {
-            let (least, most) = (g.lower.max(0.0), g.upper.max(0.0));
-            lower += w * if *w > 0.0 { least } else { most };
-            upper += w * if *w > 0.0 { most } else { least };
+        for (i, w) in map.row(j) {
+            let (least, most) = (below[i].lower.max(0.0), below[i].upper.max(0.0));
+            lower += w * if w > 0.0 { least } else { most };
+            upper += w * if w > 0.0 { most } else { least };
         }
         let off = self.allowance.of(self.magnitudes[layer][j] + bias.abs()) + self.noise[layer][j];
         Interval { lower: lower - off, upper: upper + off }
@@ -596,14 +596,11 @@ impl LinearBounds {
 
     /// `sign · g` of some neurons as functions of the outputs of the layer below: exact.
     fn rows(&self, layer: usize, block: &[usize], sign: f64) -> LayerFunctions {
-        let dense = &self.network.layers()[layer];
-        let coefficients = Mat::from_fn(dense.inputs(), block.len(), |i, k| {
-            sign * self.network.row(layer, block[k])[i]
-        });
-        let (bias, noise) = (|j: usize| sign * dense.bias[j], |j: usize| self.noise[layer][j]);
+        let map = self.network.affine(layer);
+        let (bias, noise) = (|j: usize| sign * map.bias()[j], |j: usize| self.noise[layer][j]);
         LayerFunctions {
             layers: layer,
-            coefficients,
+            coefficients: map.row_block(block, sign),
             constants: block.iter().map(|&j| bias(j) + noise(j)).collect(),
             magnitudes: block.iter().map(|&j| bias(j).abs() + noise(j)).collect(),
         }
@@ -611,13 +608,13 @@ impl LinearBounds {
 
     /// `objective · y` as a function of the last hidden layer's outputs.
     pub(super) fn objective_row(&self, objective: &[f64]) -> LayerFunctions {
-        let output = self.network.output();
+        let output = self.network.output().affine();
         let mut row = vec![0.0; output.inputs()];
-        self.network.apply_transposed(self.network.hidden().len(), objective, &mut row);
+        output.apply_transposed(objective, &mut row);
         let last = self.network.hidden().len();
         let (mut constant, mut magnitude) = (0.0, 0.0);
         for (r, o) in objective.iter().enumerate() {
-            let (bias, noise) = (output.bias[r], self.noise[last][r]);
+            let (bias, noise) = (output.bias()[r], self.noise[last][r]);
             constant += o * bias + o.abs() * noise;
             magnitude += o.abs() * (bias.abs() + noise + self.magnitudes[last][r]);
         }
@@ -701,7 +698,7 @@ impl LinearBounds {
                         add(*q * if *q > 0.0 { upper } else { lower });
                         passed += q.abs() * self.first_reach[j];
                     } else {
-                        add(*q * self.network.layers()[layer].bias[j]);
+                        add(*q * self.network.affine(layer).bias()[j]);
                         add(q.abs() * self.noise[layer][j]);
                         passed += q.abs() * self.magnitudes[layer][j];
                     }
@@ -713,9 +710,7 @@ impl LinearBounds {
                 add_product(&mut slopes, Mat::as_ref(&self.first), &through);
                 break;
             }
-            let weights = self.network.transposed(layer);
-            coefficients = Mat::zeros(weights.nrows(), many);
-            add_product(&mut coefficients, weights, &through);
+            coefficients = pull_back(self.network.affine(layer), &through);
         }
         for (row, constant) in constants.iter_mut().enumerate() {
             *constant += self.allowance.of(magnitudes[row]);
@@ -745,10 +740,8 @@ impl LinearBounds {
     fn magnitudes_of(&self, layer: usize) -> Vec<f64> {
         let largest: Vec<f64> =
             self.neurons.layer(layer - 1).iter().map(|i| i.upper.max(0.0)).collect();
-        let sum = |j: usize| -> f64 {
-            self.network.row(layer, j).iter().zip(&largest).map(|(w, h)| w.abs() * h).sum()
-        };
-        (0..self.network.layers()[layer].outputs()).map(|j| self.allowance.up(sum(j))).collect()
+        let sums = self.network.affine(layer).magnitudes(&largest);
+        sums.into_iter().map(|sum| self.allowance.up(sum)).collect()
     }
 }
 
@@ -811,6 +804,16 @@ fn widest(interval: Interval) -> Interval {
     let lower = if interval.lower.is_nan() { f64::NEG_INFINITY } else { interval.lower };
     let upper = if interval.upper.is_nan() { f64::INFINITY } else { interval.upper };
     Interval { lower, upper }
+}
+
+/// Functions of a layer's pre-activations as functions of the outputs below it. One alone has mostly zeros.
+fn pull_back(map: &AffineMap, functions: &Mat<f64>) -> Mat<f64> {
+    if functions.ncols() > 1 {
+        return map.apply_transposed_to_block(functions.as_ref());
+    }
+    let mut below = Mat::zeros(map.inputs(), 1);
+    map.apply_transposed(functions.col_as_slice(0), below.col_as_slice_mut(0));
+    below
 }
 
 /// `out += m · weights`. One row's weights are mostly zeros.

@@ -1,6 +1,5 @@
 //! Nothing that can be computed at a point of the set lies outside what was proven.
 
-use faer::Mat;
 use proptest::prelude::*;
 
 use super::lifted::MoveSet;
@@ -8,7 +7,7 @@ use super::*;
 use crate::budget::Budget;
 use crate::encode::{Vertices, interior_point};
 use crate::network::random::{self, point};
-use crate::network::{Dense, Network, NeuronId, Trace};
+use crate::network::{AffineMap, Network, NeuronId, Trace};
 use crate::problem::{Objective, Problem};
 use crate::search::ascend_from;
 use crate::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
@@ -151,16 +150,27 @@ fn certificates(problem: &Problem) -> Vec<(CertifiedBound, NeuronBounds)> {
     all
 }
 
+/// The network with other weights and biases: `number(layer, old)`.
+fn with_numbers(network: &Network, number: impl Fn(usize, f64) -> f64) -> Network {
+    let maps = (0..network.layers().len()).map(|layer| {
+        let map = network.affine(layer);
+        let bias = map.bias().iter().map(|&b| number(layer, b)).collect();
+        let weight = |i, j| number(layer, map.weight(i, j));
+        AffineMap::from_fn(map.outputs(), map.inputs(), weight, bias)
+    });
+    Network::new(maps.collect()).expect("as before")
+}
+
 /// The network in f32, each sum from the back.
 fn f32_logits(network: &Network, x: &[f64]) -> Vec<f32> {
     let mut h: Vec<f32> = x.iter().map(|&v| v as f32).collect();
-    for (layer, dense) in network.layers().iter().enumerate() {
+    for layer in 0..network.layers().len() {
+        let map = network.affine(layer);
         let sum = |j: usize| {
-            let row = network.row(layer, j).iter().map(|&w| w as f32);
-            let terms = row.zip(&h).map(|(w, h)| w * h);
-            terms.rev().fold(dense.bias[j] as f32, |sum, term| sum + term)
+            let terms = map.row(j).map(|(i, weight)| weight as f32 * h[i]);
+            terms.rev().fold(map.bias()[j] as f32, |sum, term| sum + term)
         };
-        h = (0..dense.outputs()).map(sum).collect();
+        h = (0..map.outputs()).map(sum).collect();
         if layer + 1 < network.layers().len() {
             h.iter_mut().for_each(|v| *v = v.max(0.0));
         }
@@ -310,11 +320,7 @@ proptest! {
     ) {
         // Weights that f32 holds: the file's own numbers.
         let wide = network(&widths, seed);
-        let narrow = |d: &Dense| Dense {
-            weights: Mat::from_fn(d.outputs(), d.inputs(), |i, j| f64::from(d.weights[(i, j)] as f32)),
-            bias: d.bias.iter().map(|&b| f64::from(b as f32)).collect(),
-        };
-        let network = Arc::new(Network::new(wide.layers().iter().map(narrow).collect()).expect("as before"));
+        let network = Arc::new(with_numbers(&wide, |_, v| f64::from(v as f32)));
         let objective = point(network.outputs(), seed ^ 2);
         let set = set(0, widths[0], delta, seed);
         let problem = Problem::new(&network, set, Objective::new(objective));
@@ -340,14 +346,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let plain = network(&widths, seed);
-        let layers = plain.layers().iter().zip(&exponents).map(|(dense, &exponent)| {
-            let scale = 10f64.powi(exponent);
-            Dense {
-                weights: Mat::from_fn(dense.outputs(), dense.inputs(), |i, j| scale * dense.weights[(i, j)]),
-                bias: dense.bias.iter().map(|b| scale * b).collect(),
-            }
-        });
-        let network = Arc::new(Network::new(layers.collect()).expect("as before"));
+        let network = Arc::new(with_numbers(&plain, |layer, v| 10f64.powi(exponents[layer]) * v));
         let objective = point(network.outputs(), seed ^ 2);
         let problem = Problem::new(&network, set(0, widths[0], delta, seed), Objective::new(objective));
         let best = best_of_many(&problem, seed, |_| ());
@@ -363,9 +362,8 @@ proptest! {
 fn catastrophic_cancellation_loosens_a_certificate_but_never_breaks_it() {
     for exponent in [0, 8, 15, 16, 17, 30, 200, 307] {
         let large = 10f64.powi(exponent);
-        let hidden =
-            Dense { weights: Mat::from_fn(2, 1, |i, _| [1.0, 0.0][i]), bias: vec![large, large] };
-        let output = Dense { weights: Mat::from_fn(1, 2, |_, j| [1.0, -1.0][j]), bias: vec![0.0] };
+        let hidden = AffineMap::from_rows(&[[1.0], [0.0]], vec![large, large]);
+        let output = AffineMap::from_rows(&[[1.0, -1.0]], vec![0.0]);
         let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
         let set = InputSet::ball(Norm::L1, &[0.25], 0.5, PixelRange::UNIT);
         let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
@@ -382,12 +380,10 @@ fn catastrophic_cancellation_loosens_a_certificate_but_never_breaks_it() {
 /// The largest finite weights: what overflows is unbounded, never robust.
 #[test]
 fn numbers_that_overflow_prove_nothing() {
-    let dense = |n: usize, m: usize| Dense {
-        weights: Mat::from_fn(m, n, |i, j| if (i + j) % 2 == 0 { 1e200 } else { -1e200 }),
-        bias: vec![0.0; m],
-    };
+    let weight = |i, j| if (i + j) % 2 == 0 { 1e200 } else { -1e200 };
+    let map = |n: usize, m: usize| AffineMap::from_fn(m, n, weight, vec![0.0; m]);
     let network =
-        Arc::new(Network::new(vec![dense(3, 3), dense(3, 3), dense(3, 2)]).expect("shapes fit"));
+        Arc::new(Network::new(vec![map(3, 3), map(3, 3), map(3, 2)]).expect("shapes fit"));
     let set = InputSet::ball(Norm::L1, &[0.5; 3], 1.0, PixelRange::UNIT);
     let problem = Problem::new(&network, set, Objective::new(vec![1.0, -1.0]));
     for (bound, _) in certificates(&problem) {
@@ -398,17 +394,16 @@ fn numbers_that_overflow_prove_nothing() {
 /// Slopes that overflow while the budget is so small that nothing else does; an interval wider than f64 holds.
 #[test]
 fn overflow_does_not_hide_behind_a_small_budget_or_a_wide_interval() {
-    let hidden = Dense { weights: Mat::from_fn(2, 1, |_, _| 1e200), bias: vec![1e3; 2] };
-    let output =
-        Dense { weights: Mat::from_fn(1, 2, |_, j| [1e200, -0.5e200][j]), bias: vec![0.0] };
+    let hidden = AffineMap::from_rows(&[[1e200], [1e200]], vec![1e3; 2]);
+    let output = AffineMap::from_rows(&[[1e200, -0.5e200]], vec![0.0]);
     let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     let set = InputSet::ball(Norm::L1, &[0.0], 1e-200, PixelRange::UNIT);
     let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
     for (bound, _) in certificates(&problem) {
         assert_eq!(bound.value(), f64::INFINITY);
     }
-    let hidden = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.7e308), bias: vec![-0.85e308] };
-    let output = Dense { weights: Mat::from_fn(1, 1, |_, _| 1e-300), bias: vec![0.0] };
+    let hidden = AffineMap::from_rows(&[[1.7e308]], vec![-0.85e308]);
+    let output = AffineMap::from_rows(&[[1e-300]], vec![0.0]);
     let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     let set = InputSet::new_box(&[-0.5], &[1.5]);
     let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
@@ -420,8 +415,8 @@ fn overflow_does_not_hide_behind_a_small_budget_or_a_wide_interval() {
 /// The neuron `relu(p − 1)` within budget 2 and caps of 2: its envelope is `p / 2`.
 #[test]
 fn an_envelope_by_hand() {
-    let hidden = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.0), bias: vec![-1.0] };
-    let output = Dense { weights: Mat::from_fn(1, 1, |_, _| 1.0), bias: vec![0.0] };
+    let hidden = AffineMap::from_rows(&[[1.0]], vec![-1.0]);
+    let output = AffineMap::from_rows(&[[1.0]], vec![0.0]);
     let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
     let set = InputSet::new_box(&[0.0], &[2.0]);
     for above in [UpperRelaxation::Chords, UpperRelaxation::Envelopes] {

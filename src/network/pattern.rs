@@ -1,19 +1,11 @@
-//! Which ReLUs are on: the name of a linear region.
+//! Which neurons are on: the name of a linear region.
 
 use std::fmt;
 
-use super::Trace;
+use super::neuron::NeuronId;
+use super::trace::Trace;
 
-/// A ReLU: hidden layer and place in it, both base 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NeuronId {
-    /// Hidden layer, first is 0.
-    pub layer: usize,
-    /// Place in the layer, first is 0.
-    pub index: usize,
-}
-
-/// One bit per ReLU, on where it passes its input. Equal patterns are the same linear region, so
+/// One bit per hidden neuron, on where it passes its input; a neuron without a ReLU is always on. Equal patterns are the same linear region, so
 /// patterns can be hashed and collected in sets.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ActivationPattern {
@@ -41,6 +33,9 @@ impl ActivationPattern {
                 if g != 0.0 {
                     self.set(NeuronId { layer, index }, g > 0.0);
                 }
+            }
+            for &index in trace.identities(layer) {
+                self.set(NeuronId { layer, index }, true);
             }
         }
     }
@@ -86,16 +81,15 @@ impl fmt::Debug for ActivationPattern {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::network_and_point;
-    use super::super::{Dense, Network};
     use super::*;
-    use faer::mat;
+    use crate::network::random::network_and_point;
+    use crate::network::{Activation, AffineMap, Layer, Network};
     use proptest::prelude::*;
 
     #[test]
     fn a_tie_is_off_at_first_and_then_keeps_its_last_state() {
-        let hidden = Dense { weights: mat![[1.0], [-1.0]], bias: vec![0.0, 0.0] };
-        let output = Dense { weights: mat![[1.0, 1.0]], bias: vec![0.0] };
+        let hidden = AffineMap::from_rows(&[[1.0], [-1.0]], vec![0.0, 0.0]);
+        let output = AffineMap::from_rows(&[[1.0, 1.0]], vec![0.0]);
         let network = Network::new(vec![hidden, output]).expect("shapes fit");
         let mut trace = Trace::new(&network);
         network.forward(&[0.0], &mut trace);
@@ -107,6 +101,23 @@ mod tests {
         pattern.update(&trace);
         assert_eq!(pattern, before);
         assert!(pattern.get(0, 0) && !pattern.get(0, 1));
+    }
+
+    #[test]
+    fn a_neuron_without_a_relu_is_always_on() {
+        let hidden = AffineMap::from_rows(&[[1.0], [1.0]], vec![0.0, 0.0]);
+        let hidden = Layer::mixed(hidden, &[Activation::Relu, Activation::Identity]);
+        let output = Layer::linear(AffineMap::from_rows(&[[2.0, -1.0]], vec![0.0]));
+        let network = Network::from_layers(vec![hidden, output]).expect("shapes fit");
+        let mut trace = Trace::new(&network);
+        let mut pattern = ActivationPattern::at(&trace);
+        for (x, slope) in [(0.0, -1.0), (-0.5, -1.0), (0.5, 1.0), (0.0, 1.0)] {
+            network.forward(&[x], &mut trace);
+            pattern.update(&trace);
+            assert!(pattern.get(0, 1));
+            assert_eq!(trace.logits(), [x.abs()]);
+            assert_eq!(network.gradient(&[1.0], &pattern), [slope]);
+        }
     }
 
     proptest! {
@@ -123,7 +134,7 @@ mod tests {
                     prop_assert_eq!(all_flipped.get(layer, index), g <= 0.0);
                 }
             }
-            prop_assert_eq!(pattern.distance(&all_flipped), network.neurons());
+            prop_assert_eq!(pattern.distance(&all_flipped), network.relu_count());
             for layer in 0..trace.hidden() {
                 for index in 0..trace.activations(layer).len() {
                     all_flipped.flip(NeuronId { layer, index });

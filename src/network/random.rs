@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Dense, Network};
-use faer::Mat;
+use super::{AffineMap, Network};
 
 /// `n` numbers in (−1, 1).
 pub(crate) fn point(n: usize, seed: u64) -> Vec<f64> {
@@ -16,11 +15,12 @@ pub(crate) fn point(n: usize, seed: u64) -> Vec<f64> {
 /// A network with the given widths, weights and biases in (−1, 1).
 pub(crate) fn network(widths: &[usize], seed: u64) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let layers = widths.windows(2).map(|w| Dense {
-        weights: Mat::from_fn(w[1], w[0], |_, _| rng.random_range(-1.0..1.0)),
-        bias: (0..w[1]).map(|_| rng.random_range(-1.0..1.0)).collect(),
+    let maps = widths.windows(2).map(|w| {
+        let mut draw = |n: usize| (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
+        let (weights, bias): (Vec<f64>, Vec<f64>) = (draw(w[0] * w[1]), draw(w[1]));
+        AffineMap::from_fn(w[1], w[0], |i, j| weights[i + j * w[1]], bias)
     });
-    Network::new(layers.collect()).expect("widths chain")
+    Network::new(maps.collect()).expect("widths chain")
 }
 
 /// One to three hidden layers of up to 70 neurons (more than a pattern's word), and a point.

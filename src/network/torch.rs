@@ -5,9 +5,9 @@
 //! AVX2 do, and with two where they do not (`ATEN_CPU_CAPABILITY=default`). Half of the weights then differ in their last
 //! bits. Here there is one rounding, on every machine.
 
-use faer::Mat;
-
-use super::{Dense, Network, NetworkError};
+use super::affine::AffineMap;
+use super::chain::Network;
+use super::error::NetworkError;
 
 /// The network that PyTorch draws with `torch.manual_seed(seed)` and then one `nn.Linear` after the other, each as it
 /// comes: first its weights row by row, then its bias, all uniform in ±1/√inputs. Single precision, widened.
@@ -23,28 +23,26 @@ use super::{Dense, Network, NetworkError};
 /// // The generator's first two numbers from this seed are 0xd091bb5c and 0x22ae9ef6. The lower 24 bits are taken as a
 /// // fraction, and with one input the interval is ±1.
 /// let network = linear_stack(&[1, 1, 1], 5489)?;
-/// let hidden = &network.layers()[0];
-/// assert_eq!(hidden.weights[(0, 0)], 2.0 * f64::from(0x91bb5c) / 16777216.0 - 1.0);
-/// assert_eq!(hidden.bias[0], 2.0 * f64::from(0xae9ef6) / 16777216.0 - 1.0);
+/// let hidden = network.affine(0);
+/// assert_eq!(hidden.weight(0, 0), 2.0 * f64::from(0x91bb5c) / 16777216.0 - 1.0);
+/// assert_eq!(hidden.bias()[0], 2.0 * f64::from(0xae9ef6) / 16777216.0 - 1.0);
 /// # Ok::<(), rw_adv::network::NetworkError>(())
 /// ```
 pub fn linear_stack(widths: &[usize], seed: u64) -> Result<Network, NetworkError> {
     let mut generator = MersenneTwister::new(seed as u32);
-    let layers = widths.windows(2).map(|pair| linear(pair[0], pair[1], &mut generator));
-    Network::new(layers.collect())
+    let maps = widths.windows(2).map(|pair| linear(pair[0], pair[1], &mut generator));
+    Network::new(maps.collect())
 }
 
 /// `nn.Linear(inputs, outputs)` with its default initialisation.
-fn linear(inputs: usize, outputs: usize, generator: &mut MersenneTwister) -> Dense {
+fn linear(inputs: usize, outputs: usize, generator: &mut MersenneTwister) -> AffineMap {
     // For the weights PyTorch gets there by way of `kaiming_uniform_(a=sqrt(5))`: another f64, but the same f32.
     let bound = (1.0 / (inputs as f64).sqrt()) as f32;
     let mut draw = || f64::from(generator.uniform(bound));
-    // By rows, which `Mat::from_fn` does not promise.
+    // By rows, which `AffineMap::from_fn` does not promise.
     let drawn: Vec<f64> = (0..outputs * inputs).map(|_| draw()).collect();
-    Dense {
-        weights: Mat::from_fn(outputs, inputs, |i, j| drawn[i * inputs + j]),
-        bias: (0..outputs).map(|_| draw()).collect(),
-    }
+    let bias = (0..outputs).map(|_| draw()).collect();
+    AffineMap::from_fn(outputs, inputs, |i, j| drawn[i * inputs + j], bias)
 }
 
 /// MT19937 of Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998), seeded as in their revision of 2002.

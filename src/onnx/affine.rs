@@ -6,9 +6,7 @@
 //!
 //! Coefficients are exact products of the file's f32 numbers wherever no two of them are added.
 
-use faer::Mat;
-
-use crate::network::{Dense, LayerRounding};
+use crate::network::{AffineMap, LayerRounding};
 
 /// One element: `constant + Σ coefficient · input[index]`.
 #[derive(Clone, Debug)]
@@ -95,15 +93,12 @@ impl Affine {
         Self { rows: rows.collect(), shape: self.shape.clone(), ..*self }
     }
 
-    /// The matrix, and how much larger than its coefficients the numbers were that made them.
-    pub fn to_dense(&self) -> (Dense, LayerRounding) {
-        let mut weights = Mat::zeros(self.rows.len(), self.inputs);
-        for (i, row) in self.rows.iter().enumerate() {
-            for &(j, coefficient) in &row.terms {
-                weights[(i, j as usize)] = coefficient;
-            }
-        }
+    /// The map from the layer's input to these elements, and how much larger than its coefficients the numbers were that
+    /// made them.
+    pub fn to_map(&self) -> (AffineMap, LayerRounding) {
+        let rows = self.rows.iter().map(|row| row.terms.as_slice());
         let bias = self.rows.iter().map(|row| row.constant).collect();
+        let map = AffineMap::from_sparse_rows(self.inputs, rows, bias);
         let cancelled = |row: &AffineRow| {
             let sum: f64 = row.terms.iter().map(|(_, c)| c.abs()).sum();
             if sum > 0.0 { (row.gain / sum).max(1.0) } else { 1.0 }
@@ -115,7 +110,7 @@ impl Affine {
             offset: self.rows.iter().map(|row| row.offset).collect(),
             operations: self.rows.iter().map(|row| row.operations).max().unwrap_or(0),
         };
-        (Dense { weights, bias }, rounding)
+        (map, rounding)
     }
 }
 
@@ -210,9 +205,10 @@ mod tests {
             mixer.add(&x.rows[1], sign);
             mixer.finish()
         });
-        let (dense, rounding) = Affine { rows: rows.to_vec(), ..x }.to_dense();
-        assert_eq!(dense.weights, faer::mat![[2.0, 2.0], [2.0, -2.0]]);
-        assert_eq!(dense.bias, [2.0, 0.0]);
+        let (map, rounding) = Affine { rows: rows.to_vec(), ..x }.to_map();
+        assert_eq!(map.dense_row(0)[..], [2.0, 2.0]);
+        assert_eq!(map.dense_row(1)[..], [2.0, -2.0]);
+        assert_eq!(map.bias(), [2.0, 0.0]);
         assert_eq!(rounding.amplification, [1.0, 1.0]);
         assert_eq!(rounding.offset, [2.0, 2.0]);
     }
@@ -222,18 +218,16 @@ mod tests {
         let x = Affine::identity(0, &[1]);
         let much = x.clone().scale_shift(|_| (1000.0, 0.0));
         let little = much.add_scaled(&x.scale_shift(|_| (999.0, 0.0)), -1.0);
-        let (dense, rounding) = little.to_dense();
-        assert_eq!(dense.weights[(0, 0)], 1.0);
+        let (map, rounding) = little.to_map();
+        assert_eq!(map.weight(0, 0), 1.0);
         assert_eq!(rounding.amplification, [1999.0]);
     }
 
     #[test]
     fn gathering_moves_and_repeats() {
         let moved = Affine::identity(0, &[3]).gather(&[2, 2], &[2, 0, 0, 1]);
-        let (dense, _) = moved.to_dense();
-        assert_eq!(
-            dense.weights,
-            faer::mat![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
-        );
+        let (map, _) = moved.to_map();
+        let expected = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        assert!(expected.iter().enumerate().all(|(i, row)| map.dense_row(i)[..] == *row));
     }
 }

@@ -4,14 +4,13 @@
 //! allowance follows the numbers through the network, so it fits a network of any scale: a wrong
 //! index or sign exceeds it by orders of magnitude.
 
-use faer::Mat;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::error::OnnxProblem;
 use super::replay::Replay;
-use crate::network::{Dense, LayerRounding, Network, Trace};
+use crate::network::{AffineMap, Network, Trace};
 
 /// The check's inputs are the same in every run.
 const SEED: u64 = 0x0227_5eed;
@@ -42,7 +41,7 @@ pub struct Agreement {
 pub(super) fn compare(network: &Network, replay: &Replay) -> Result<Agreement, OnnxProblem> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut trace = Trace::new(network);
-    let allowance = LogitAllowance::new(network, network.roundings());
+    let allowance = LogitAllowance::new(network);
     let mut agreement =
         Agreement { inputs: 4 * PER_KIND, largest_difference: 0.0, largest_fraction: 0.0 };
     for number in 0..agreement.inputs {
@@ -84,28 +83,22 @@ fn draw(kind: usize, rng: &mut ChaCha8Rng) -> f32 {
 /// A layer hands on the errors it is given (as independent ones: squares add up) and adds its own,
 /// proportional to the magnitudes it sums. The smallest f32 keeps the allowance above zero.
 struct LogitAllowance<'a> {
-    roundings: &'a [LayerRounding],
-    /// Each layer with the absolute values of its weights, and no bias.
-    magnitudes: Vec<Dense>,
+    network: &'a Network,
+    /// Each layer's map with the absolute values of its weights, and no bias.
+    magnitudes: Vec<AffineMap>,
     /// The sum of squared weights of each row of each layer.
     row_squares: Vec<Vec<f64>>,
 }
 
 impl<'a> LogitAllowance<'a> {
-    fn new(network: &Network, roundings: &'a [LayerRounding]) -> Self {
-        let absolute = |dense: &Dense| {
-            let weights =
-                Mat::from_fn(dense.outputs(), dense.inputs(), |i, j| dense.weights[(i, j)].abs());
-            Dense { weights, bias: vec![0.0; dense.outputs()] }
-        };
-        let squares = |dense: &Dense| {
-            (0..dense.outputs()).map(|i| dense.weights.row(i).iter().map(|w| w * w).sum()).collect()
-        };
-        let layers = network.layers().iter();
+    fn new(network: &'a Network) -> Self {
+        let square = |map: &AffineMap, i| map.row(i).map(|(_, weight)| weight * weight).sum();
+        let squares = |map: &AffineMap| (0..map.outputs()).map(|i| square(map, i)).collect();
+        let maps = network.layers().iter().map(|layer| layer.affine());
         Self {
-            roundings,
-            magnitudes: layers.clone().map(absolute).collect(),
-            row_squares: layers.map(squares).collect(),
+            network,
+            magnitudes: maps.clone().map(AffineMap::absolute).collect(),
+            row_squares: maps.map(squares).collect(),
         }
     }
 
@@ -113,7 +106,8 @@ impl<'a> LogitAllowance<'a> {
     fn at(&self, x: &[f64], trace: &Trace) -> Vec<f64> {
         let mut largest_squared_error = 0.0_f64;
         let mut squared_errors = Vec::new();
-        for (layer, rounding) in self.roundings.iter().enumerate() {
+        for layer in 0..self.magnitudes.len() {
+            let rounding = self.network.layers()[layer].rounding();
             let input = if layer == 0 { x } else { trace.activations(layer - 1) };
             let input: Vec<f64> = input.iter().map(|h| h.abs()).collect();
             let mut summed = vec![0.0; self.magnitudes[layer].outputs()];
@@ -136,12 +130,18 @@ mod tests {
     use super::*;
     use crate::onnx::OnnxModel;
 
+    /// The weights and the bias of a layer.
+    type Rows = (Vec<Vec<f64>>, Vec<f64>);
+
     /// Compares the fixture's file with its network after `damage`.
-    fn compare_damaged(damage: impl Fn(&mut [Dense])) -> Result<Agreement, OnnxProblem> {
+    fn compare_damaged(damage: impl Fn(&mut [Rows])) -> Result<Agreement, OnnxProblem> {
         let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref()).expect("the fixture loads");
-        let mut layers = model.network.layers().to_vec();
+        let rows = |map: &AffineMap| (0..map.outputs()).map(|i| map.dense_row(i).into()).collect();
+        let maps = model.network.layers().iter().map(|layer| layer.affine());
+        let mut layers: Vec<Rows> = maps.map(|map| (rows(map), map.bias().to_vec())).collect();
         damage(&mut layers);
-        compare(&Network::new(layers).expect("shapes fit"), &model.replay)
+        let maps = layers.into_iter().map(|(rows, bias)| AffineMap::from_rows(&rows, bias));
+        compare(&Network::new(maps.collect()).expect("shapes fit"), &model.replay)
     }
 
     #[test]
@@ -151,18 +151,13 @@ mod tests {
 
     #[test]
     fn a_small_mistake_anywhere_is_caught() {
-        let caught = |damage: &dyn Fn(&mut [Dense])| {
+        let caught = |damage: &dyn Fn(&mut [Rows])| {
             matches!(compare_damaged(damage), Err(OnnxProblem::Mismatch { .. }))
         };
-        assert!(caught(&|layers| layers[0].bias.swap(0, 1)));
-        assert!(caught(&|layers| layers[1].weights[(3, 5)] += 1e-3));
-        assert!(caught(&|layers| layers[2].weights[(9, 15)] *= -1.0));
-        assert!(caught(&|layers| layers[2].bias[4] += 1e-2));
-        assert!(caught(&|layers| {
-            let first = layers[0].weights.clone();
-            layers[0].weights = Mat::from_fn(first.nrows(), first.ncols(), |i, j| {
-                first[(i, (j + 1) % first.ncols())]
-            });
-        }));
+        assert!(caught(&|layers| layers[0].1.swap(0, 1)));
+        assert!(caught(&|layers| layers[1].0[3][5] += 1e-3));
+        assert!(caught(&|layers| layers[2].0[9][15] *= -1.0));
+        assert!(caught(&|layers| layers[2].1[4] += 1e-2));
+        assert!(caught(&|layers| layers[0].0.iter_mut().for_each(|row| row.rotate_left(1))));
     }
 }

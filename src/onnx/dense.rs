@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use faer::Mat;
 use tract_onnx::prelude::*;
 use tract_onnx::tract_core::ops::binary::TypedBinOp;
 use tract_onnx::tract_core::ops::cast::Cast;
@@ -20,7 +19,7 @@ use tract_onnx::tract_core::ops::source::TypedSource;
 
 use super::affine::{Affine, Mixer};
 use super::conv;
-use crate::network::{Dense, LayerRounding};
+use crate::network::{Activation, AffineMap, Layer, LayerRounding};
 
 /// A layer whose matrix has more entries than this is refused: 32 Mi entries are 256 MB.
 pub(super) const LARGEST_MATRIX: usize = 32 << 20;
@@ -34,10 +33,9 @@ pub(super) struct Refusal {
     pub reason: String,
 }
 
-/// Dense layers, first to last, and how far their numbers cancelled when they were folded.
+/// Layers, first to last.
 pub(super) struct Lowered {
-    pub layers: Vec<Dense>,
-    pub roundings: Vec<LayerRounding>,
+    pub layers: Vec<Layer>,
     /// Shape of the logits in the file, batch included.
     pub output_shape: Vec<usize>,
 }
@@ -49,30 +47,31 @@ impl Lowered {
         let logits = self.layers.last()?.outputs() / batch;
         let mut wanted: Vec<usize> = (0..logits).collect();
         let mut first = Vec::new();
-        for (depth, (dense, rounding)) in self.layers.iter().zip(&self.roundings).enumerate().rev()
-        {
-            let uses = |&j: &usize| wanted.iter().any(|&i| dense.weights[(i, j)] != 0.0);
-            let used: Vec<usize> = (0..dense.inputs()).filter(uses).collect();
-            let columns = if depth > 0 { used } else { (0..dense.inputs() / batch).collect() };
-            if depth == 0 && (columns.len()..dense.inputs()).any(|j| uses(&j)) {
+        for (depth, layer) in self.layers.iter().enumerate().rev() {
+            let (map, rounding) = (layer.affine(), layer.rounding());
+            let uses = |&j: &usize| wanted.iter().any(|&i| map.weight(i, j) != 0.0);
+            let used: Vec<usize> = (0..map.inputs()).filter(uses).collect();
+            let columns = if depth > 0 { used } else { (0..map.inputs() / batch).collect() };
+            if depth == 0 && (columns.len()..map.inputs()).any(|j| uses(&j)) {
                 return None;
             }
             let pick = |values: &[f64]| wanted.iter().map(|&i| values[i]).collect();
-            let weights = Mat::from_fn(wanted.len(), columns.len(), |i, j| {
-                dense.weights[(wanted[i], columns[j])]
-            });
+            let weight = |i: usize, j: usize| map.weight(wanted[i], columns[j]);
+            let picked = AffineMap::from_fn(wanted.len(), columns.len(), weight, pick(map.bias()));
             let rounding = LayerRounding {
                 amplification: pick(&rounding.amplification),
                 gain: pick(&rounding.gain),
                 offset: pick(&rounding.offset),
                 operations: rounding.operations,
             };
-            first.push((Dense { weights, bias: pick(&dense.bias) }, rounding));
+            let activations: Vec<Activation> =
+                wanted.iter().map(|&i| layer.activation(i)).collect();
+            first.push(Layer::mixed(picked, &activations).with_rounding(rounding));
             wanted = columns;
         }
-        let (layers, roundings) = first.into_iter().rev().unzip();
+        let layers = first.into_iter().rev().collect();
         let output_shape = [vec![1], self.output_shape[1..].to_vec()].concat();
-        Some(Self { layers, roundings, output_shape })
+        Some(Self { layers, output_shape })
     }
 }
 
@@ -98,9 +97,9 @@ pub(super) fn lower(model: &TypedModel) -> Result<Lowered, Refusal> {
     }
     check_size(logits.rows.len(), logits.inputs)
         .map_err(|reason| refusal(&model.nodes[output.node].name, reason))?;
-    lowering.layers.push(logits.to_dense());
-    let (layers, roundings) = lowering.layers.into_iter().unzip();
-    Ok(Lowered { layers, roundings, output_shape: logits.shape.clone() })
+    let (map, rounding) = logits.to_map();
+    lowering.layers.push(Layer::linear(map).with_rounding(rounding));
+    Ok(Lowered { layers: lowering.layers, output_shape: logits.shape.clone() })
 }
 
 fn refusal(node: &str, reason: impl Into<String>) -> Refusal {
@@ -111,7 +110,7 @@ struct Lowering<'m> {
     model: &'m TypedModel,
     /// Data so far, by the place in the graph that gives it. Constants are in the graph's facts.
     values: HashMap<OutletId, Rc<Affine>>,
-    layers: Vec<(Dense, LayerRounding)>,
+    layers: Vec<Layer>,
     /// The node that closed each layer.
     relus: Vec<usize>,
 }
@@ -298,7 +297,8 @@ impl Lowering<'_> {
         }
         check_size(data.rows.len(), data.inputs)?;
         self.relus.push(node.id);
-        self.layers.push(data.to_dense());
+        let (map, rounding) = data.to_map();
+        self.layers.push(Layer::relu(map).with_rounding(rounding));
         Ok(Affine::identity(data.stage + 1, &data.shape))
     }
 

@@ -96,7 +96,7 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     for tail in &survey.tails {
         tail.check_axis(survey.opset, output_shape)?;
     }
-    let network = Network::with_roundings(lowered.layers, lowered.roundings)?;
+    let network = Network::from_layers(lowered.layers)?;
     let input_dims = shape[usize::from(batched)..].to_vec();
     let replay = Replay::new(typed, shape, network.inputs(), network.outputs())?;
     let agreement = check::compare(&network, &replay)?;

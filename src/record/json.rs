@@ -108,7 +108,7 @@ pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::R
         "widths": model.network.widths(),
         "layers": layers.collect::<Vec<_>>(),
         "parameters": model.network.parameters(),
-        "relus": model.network.neurons(),
+        "relus": model.network.relu_count(),
         "nodes": model.nodes,
         "check": model.agreement,
     });

@@ -275,17 +275,17 @@ pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::R
     writeln!(out, "  opset       {}", model.opset)?;
     writeln!(out, "  input       {}", joined(&model.input_dims, " x "))?;
     writeln!(out, "  network     {}", joined(&network.widths(), " -> "))?;
-    writeln!(out, "  parameters  {}, {} ReLUs", network.parameters(), network.neurons())?;
+    writeln!(out, "  parameters  {}, {} ReLUs", network.parameters(), network.relu_count())?;
     let last = network.layers().len() - 1;
-    for (layer, dense) in network.layers().iter().enumerate() {
+    for (layer, of) in network.layers().iter().enumerate() {
         let relu = if layer < last { " + ReLU" } else { "" };
         let folded = names(&model.nodes, |role| role == Role::Affine(layer));
         let folded = if folded.is_empty() { "identity".into() } else { folded };
         writeln!(
             out,
             "  layer {layer}     {} -> {}{relu}, from {folded}",
-            dense.inputs(),
-            dense.outputs()
+            of.inputs(),
+            of.outputs()
         )?;
     }
     for (title, role) in [("layout     ", Role::Layout), ("dropped    ", Role::Dropped)] {

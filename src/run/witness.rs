@@ -167,12 +167,11 @@ impl WitnessFiles {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use faer::mat;
 
     use super::*;
     use crate::data::{DataSource, Dataset};
     use crate::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
-    use crate::network::{Dense, Network};
+    use crate::network::{AffineMap, Network};
     use crate::sets::Norm;
 
     /// A file that says whatever fools.
@@ -185,8 +184,8 @@ mod tests {
     }
 
     fn witness(original: &[f32], candidate: &[f64]) -> (Witness, Option<EightBit>) {
-        let hidden = Dense { weights: faer::Mat::zeros(1, original.len()), bias: vec![1.0] };
-        let output = Dense { weights: mat![[0.0], [1.0]], bias: vec![0.0, 0.0] };
+        let hidden = AffineMap::from_fn(1, original.len(), |_, _| 0.0, vec![1.0]);
+        let output = AffineMap::from_rows(&[[0.0], [1.0]], vec![0.0, 0.0]);
         let network = Network::new(vec![hidden, output]).unwrap();
         let case =
             Case { original, norm: Norm::L1, delta: 2.0, predicted: Label(0), target: Label(1) };

@@ -115,7 +115,7 @@ impl WalkFilter {
 
     fn new(problem: &Problem, patience: usize) -> Self {
         let network = &problem.network;
-        let large = problem.set.is_box() && network.neurons() * network.inputs() >= Self::LARGE;
+        let large = problem.set.is_box() && network.relu_count() * network.inputs() >= Self::LARGE;
         // Whoever has little patience wants to see a walk nevertheless.
         let to_compare = large.then_some(Self::FIRST.min(patience));
         Self { to_compare, best: None, walks: 0, gains: 0.0 }

@@ -191,7 +191,7 @@ impl<'s, 'q> Starts<'s, 'q> {
 /// neurons are unstable, more the larger the network is.
 fn relaxed_cost(problem: &Problem) -> f64 {
     if problem.set.is_box() {
-        (problem.network.neurons() * problem.network.inputs()) as f64
+        (problem.network.relu_count() * problem.network.inputs()) as f64
     } else {
         RELAXED_COST
     }
@@ -233,9 +233,9 @@ fn part_of_the_way(point: &mut [f64], from: &[f64], rng: &mut ChaCha8Rng) {
 /// the network would have if that pattern held.
 fn pattern_direction(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut upstream = problem.question.weights.clone();
-    for (layer, dense) in problem.network.layers().iter().enumerate().rev() {
-        let mut below = vec![0.0; dense.inputs()];
-        problem.network.apply_transposed(layer, &upstream, &mut below);
+    for (layer, of) in problem.network.layers().iter().enumerate().rev() {
+        let mut below = vec![0.0; of.inputs()];
+        of.affine().apply_transposed(&upstream, &mut below);
         if layer > 0 {
             for slope in &mut below {
                 let on = rng.random_bool(if *slope > 0.0 { OPTIMISM } else { 1.0 - OPTIMISM });

@@ -12,8 +12,6 @@ mod objective;
 
 use std::collections::{BTreeMap, HashSet};
 
-use faer::Mat;
-
 use self::objective::Costs;
 use super::error::EncodeError;
 use super::moves::Moves;
@@ -191,9 +189,9 @@ impl<'q> Relaxation<'q> {
     ) -> Self {
         let Kind { substitute, envelopes, signs, warm_start } = kind;
         let network = &problem.network;
-        let output = network.output();
+        let output = network.output().affine();
         let mut weights = vec![0.0; output.inputs()];
-        network.apply_transposed(network.hidden().len(), problem.weights(), &mut weights);
+        output.apply_transposed(problem.weights(), &mut weights);
         let last = bounds.hidden() - 1;
         let trace = Trace::new(network);
         let mut stable = ActivationPattern::at(&trace);
@@ -445,10 +443,8 @@ impl<'q> Relaxation<'q> {
         let pixels: Vec<usize> = self.moves.joined().map(|m| m.pixel).collect();
         let slopes = network.slopes(&ids, &pixels, &self.stable);
         let spread = (layer > 0).then(|| {
-            let rows = Mat::from_fn(network.layers()[layer].inputs(), ids.len(), |j, k| {
-                network.row(layer, ids[k].index)[j]
-            });
-            self.spread(rows, layer - 1)
+            let outputs: Vec<usize> = ids.iter().map(|id| id.index).collect();
+            self.spread(network.affine(layer).row_block(&outputs, 1.0), layer - 1)
         });
         let mut rows = NewRows::default();
         for (k, &(id, side)) in wanted.iter().enumerate() {
@@ -628,9 +624,10 @@ impl<'q> Relaxation<'q> {
         let network = &self.problem.network;
         let mut values = Vec::with_capacity(self.bounds.hidden());
         let mut input = point.to_vec();
-        for (layer, dense) in network.hidden().iter().enumerate() {
-            let mut g = vec![0.0; dense.outputs()];
-            dense.apply(&input, &mut g);
+        for layer in 0..self.bounds.hidden() {
+            let map = network.affine(layer);
+            let mut g = vec![0.0; map.outputs()];
+            map.apply(&input, &mut g);
             let h = g.iter().enumerate().map(|(index, &g)| match self.place[layer][index] {
                 Some(place) => solution.cols[place],
                 None if self.stable.get(layer, index) => g,

@@ -1,7 +1,6 @@
 //! Linear functions of the network, told in the relaxation's columns.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par};
+use faer::Mat;
 
 use super::{Neuron, Relaxation};
 use crate::network::{NeuronId, Trace};
@@ -38,8 +37,8 @@ impl Relaxation<'_> {
             }
         }
         let below = (last > 0).then(|| {
-            let mut row = vec![0.0; network.layers()[last].inputs()];
-            network.apply_transposed(last, &on_last, &mut row);
+            let mut row = vec![0.0; network.affine(last).inputs()];
+            network.affine(last).apply_transposed(&on_last, &mut row);
             self.spread(Mat::from_fn(row.len(), 1, |j, _| row[j]), last - 1)
         });
         let cost = |neuron: &Neuron| match &below {
@@ -77,15 +76,7 @@ impl Relaxation<'_> {
             let through = Mat::from_fn(columns.nrows(), columns.ncols(), |j, k| {
                 if self.stable.get(below, j) { columns[(j, k)] } else { 0.0 }
             });
-            let mut next = Mat::zeros(network.layers()[below].inputs(), through.ncols());
-            matmul(
-                next.as_mut(),
-                Accum::Replace,
-                network.transposed(below),
-                through.as_ref(),
-                1.0,
-                Par::Seq,
-            );
+            let next = network.affine(below).apply_transposed_to_block(through.as_ref());
             on_outputs[below] = std::mem::replace(&mut columns, next);
         }
         on_outputs[0] = columns;

@@ -1,0 +1,208 @@
+//! One affine map `g = W h + b`, whatever its weights are stored as.
+//!
+//! All other rooms speak of weights through this interface, so that another way to store them changes nothing there.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use faer::{Mat, MatRef};
+
+use super::dense::DenseMatrix;
+
+/// One affine map `g = W h + b`.
+#[derive(Clone)]
+pub struct AffineMap {
+    weights: DenseMatrix,
+    bias: Vec<f64>,
+}
+
+impl AffineMap {
+    /// The map with these weights, one row per output, and this bias.
+    ///
+    /// ```
+    /// use rw_adv::network::AffineMap;
+    ///
+    /// let map = AffineMap::from_rows(&[[1.0, 2.0], [0.0, -1.0]], vec![0.5, 0.0]);
+    /// let mut g = [0.0; 2];
+    /// map.apply(&[1.0, 1.0], &mut g);
+    /// assert_eq!(g, [3.5, -1.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// When rows have different lengths.
+    pub fn from_rows(rows: &[impl AsRef<[f64]>], bias: Vec<f64>) -> Self {
+        let inputs = rows.first().map_or(0, |row| row.as_ref().len());
+        assert!(rows.iter().all(|row| row.as_ref().len() == inputs), "rows of one length");
+        Self::from_fn(rows.len(), inputs, |i, j| rows[i].as_ref()[j], bias)
+    }
+
+    /// The map whose weight of input `j` in output `i` is `weight(i, j)`.
+    pub fn from_fn(
+        outputs: usize,
+        inputs: usize,
+        weight: impl FnMut(usize, usize) -> f64,
+        bias: Vec<f64>,
+    ) -> Self {
+        Self { weights: DenseMatrix::new(Mat::from_fn(outputs, inputs, weight)), bias }
+    }
+
+    /// The map with these weights, for each output the inputs that have one, and this bias.
+    pub(crate) fn from_sparse_rows<'r>(
+        inputs: usize,
+        rows: impl ExactSizeIterator<Item = &'r [(u32, f64)]>,
+        bias: Vec<f64>,
+    ) -> Self {
+        let mut weights = Mat::zeros(rows.len(), inputs);
+        for (output, row) in rows.enumerate() {
+            for &(input, weight) in row {
+                weights[(output, input as usize)] = weight;
+            }
+        }
+        Self { weights: DenseMatrix::new(weights), bias }
+    }
+
+    /// Number of values that it takes.
+    pub fn inputs(&self) -> usize {
+        self.weights.inputs()
+    }
+
+    /// Number of values that it gives.
+    pub fn outputs(&self) -> usize {
+        self.weights.outputs()
+    }
+
+    /// `b`, one entry per output.
+    pub fn bias(&self) -> &[f64] {
+        &self.bias
+    }
+
+    /// The weight of one input in one output.
+    pub fn weight(&self, output: usize, input: usize) -> f64 {
+        self.weights.get(output, input)
+    }
+
+    /// The weights of one output with the inputs they belong to, ascending. Zeros may be left out.
+    pub fn row(&self, output: usize) -> impl DoubleEndedIterator<Item = (usize, f64)> + '_ {
+        self.weights.row(output).iter().copied().enumerate()
+    }
+
+    /// The weights of one output, one for each input.
+    pub fn dense_row(&self, output: usize) -> Cow<'_, [f64]> {
+        Cow::Borrowed(self.weights.row(output))
+    }
+
+    /// The rows of some outputs, each times `factor`, as the columns of a block.
+    pub fn row_block(&self, outputs: &[usize], factor: f64) -> Mat<f64> {
+        let mut block = Mat::zeros(self.inputs(), outputs.len());
+        for (k, &output) in outputs.iter().enumerate() {
+            let column = block.col_as_slice_mut(k);
+            self.row(output).for_each(|(input, weight)| column[input] = factor * weight);
+        }
+        block
+    }
+
+    /// The weights of some inputs: one column for each.
+    pub(super) fn column_block(&self, inputs: &[usize]) -> Mat<f64> {
+        self.weights.columns(inputs)
+    }
+
+    /// `out = W h + b`. Fast where `h` is mostly zeros.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub fn apply(&self, h: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&self.bias);
+        self.weights.add_product(h, out);
+    }
+
+    /// `out = Wᵀ v`. Fast where `v` is mostly zeros.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub fn apply_transposed(&self, v: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        self.weights.add_transposed_product(v, out);
+    }
+
+    /// `Wᵀ V` for a block `V` of columns.
+    ///
+    /// # Panics
+    /// When the block has not a row for each output.
+    pub fn apply_transposed_to_block(&self, block: MatRef<'_, f64>) -> Mat<f64> {
+        self.weights.transposed_product(block)
+    }
+
+    /// `Σ |w| |h|` for every output: what the rounding errors of its sum are proportional to, bias left out.
+    ///
+    /// # Panics
+    /// When `h` has fewer entries than the map has inputs.
+    pub fn magnitudes(&self, h: &[f64]) -> Vec<f64> {
+        let magnitude = |i| self.row(i).map(|(j, weight)| (weight * h[j]).abs()).sum();
+        (0..self.outputs()).map(magnitude).collect()
+    }
+
+    /// The map with the absolute values of the weights, and no bias.
+    pub(crate) fn absolute(&self) -> Self {
+        let weight = |i, j| self.weight(i, j).abs();
+        Self::from_fn(self.outputs(), self.inputs(), weight, vec![0.0; self.outputs()])
+    }
+
+    /// Number of weights and biases that are stored.
+    pub fn parameters(&self) -> usize {
+        self.outputs() * (self.inputs() + 1)
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        (0..self.outputs()).all(|i| self.row(i).all(|(_, weight)| weight.is_finite()))
+            && self.bias.iter().all(|b| b.is_finite())
+    }
+}
+
+impl fmt::Debug for AffineMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AffineMap({} -> {})", self.inputs(), self.outputs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::random::{network, point};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every way to ask for the weights gives the same numbers.
+        #[test]
+        fn all_products_follow_from_the_rows(widths in prop::collection::vec(1usize..30, 3), seed in any::<u64>()) {
+            let network = network(&widths, seed);
+            let map = network.affine(0);
+            let (h, v) = (point(map.inputs(), seed ^ 1), point(map.outputs(), seed ^ 2));
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+            let dot = |row: &[f64], h: &[f64]| -> f64 { row.iter().zip(h).map(|(w, h)| w * h).sum() };
+            let (mut forward, mut back) = (vec![0.0; map.outputs()], vec![0.0; map.inputs()]);
+            map.apply(&h, &mut forward);
+            map.apply_transposed(&v, &mut back);
+            let magnitudes = map.magnitudes(&h);
+            let outputs: Vec<usize> = (0..map.outputs()).rev().collect();
+            let block = map.row_block(&outputs, -2.0);
+            for (k, &i) in outputs.iter().enumerate() {
+                let row = map.dense_row(i);
+                prop_assert!(close(forward[i], dot(&row, &h) + map.bias()[i]));
+                let absolute: f64 = row.iter().zip(&h).map(|(w, h)| (w * h).abs()).sum();
+                prop_assert!(close(magnitudes[i], absolute));
+                for (j, weight) in map.row(i) {
+                    prop_assert_eq!(weight, row[j]);
+                    prop_assert_eq!(weight, map.weight(i, j));
+                    prop_assert_eq!(block[(j, k)], -2.0 * weight);
+                }
+            }
+            let columns = Mat::from_fn(map.outputs(), 3, |i, k| v[i] * (k as f64 - 1.0));
+            let product = map.apply_transposed_to_block(columns.as_ref());
+            for (j, &expected) in back.iter().enumerate() {
+                let column: Vec<f64> = (0..map.outputs()).map(|i| map.weight(i, j)).collect();
+                prop_assert!(close(expected, dot(&column, &v)));
+                prop_assert!((0..3).all(|k| close(product[(j, k)], expected * (k as f64 - 1.0))));
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A dense matrix, stored twice: by columns for products with vectors that are mostly zeros, by rows for single rows.
+//!
+//! Products are single-threaded: parallelism belongs to the search.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+use pulp::Arch;
+
+/// The weights of an affine map, one row per output.
+#[derive(Clone)]
+pub(super) struct DenseMatrix {
+    columns: Mat<f64>,
+    /// The same, transposed: here single rows lie together.
+    rows: Mat<f64>,
+}
+
+impl DenseMatrix {
+    pub fn new(columns: Mat<f64>) -> Self {
+        let rows = columns.transpose().to_owned();
+        Self { columns, rows }
+    }
+
+    pub fn outputs(&self) -> usize {
+        self.columns.nrows()
+    }
+
+    pub fn inputs(&self) -> usize {
+        self.columns.ncols()
+    }
+
+    pub fn row(&self, output: usize) -> &[f64] {
+        self.rows.col_as_slice(output)
+    }
+
+    pub fn get(&self, output: usize, input: usize) -> f64 {
+        self.columns[(output, input)]
+    }
+
+    /// Some of the columns.
+    pub fn columns(&self, inputs: &[usize]) -> Mat<f64> {
+        Mat::from_fn(self.outputs(), inputs.len(), |i, j| self.columns[(i, inputs[j])])
+    }
+
+    /// `out += W v`.
+    pub fn add_product(&self, v: &[f64], out: &mut [f64]) {
+        add_product(self.columns.as_ref(), v, out);
+    }
+
+    /// `out += Wᵀ v`.
+    pub fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
+        add_product(self.rows.as_ref(), v, out);
+    }
+
+    /// `Wᵀ V`.
+    pub fn transposed_product(&self, block: MatRef<'_, f64>) -> Mat<f64> {
+        let mut out = Mat::zeros(self.inputs(), block.ncols());
+        matmul(out.as_mut(), Accum::Replace, self.rows.as_ref(), block, 1.0, Par::Seq);
+        out
+    }
+}
+
+/// `out += m v`. Images are mostly black and ReLUs mostly off, so `v` is mostly zeros: only the columns of the others are
+/// read.
+///
+/// # Panics
+/// When the columns of `m` do not lie together, or lengths differ.
+pub(crate) fn add_product(m: MatRef<'_, f64>, v: &[f64], out: &mut [f64]) {
+    assert_eq!((m.nrows(), m.ncols()), (out.len(), v.len()), "the product's shape");
+    let column = |j: usize| m.col(j).try_as_col_major().expect("columns lie together").as_slice();
+    let mut some = (0..v.len()).filter(|&j| v[j] != 0.0);
+    // Compiled for the machine at hand; four columns at a time, so that `out` is read and written less often.
+    Arch::new().dispatch(|| {
+        while let Some(j) = some.next() {
+            let [k, l, m] = [some.next(), some.next(), some.next()];
+            let [(k, w_k), (l, w_l), (m, w_m)] =
+                [k, l, m].map(|column| column.map_or((j, 0.0), |column| (column, v[column])));
+            let (a, b, c, d) = (column(j), column(k), column(l), column(m));
+            let w_j = v[j];
+            for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *out += (w_j * a + w_k * b) + (w_l * c + w_m * d);
+            }
+        }
+    });
+}

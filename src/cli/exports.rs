@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rw_adv::record::json::Fields;
-use rw_adv::record::{ImageOutcomes, Record, standings};
+use rw_adv::record::{AttackRecord, ImageOutcomes, image_outcomes};
 use rw_adv::report::figure::Gaps;
 use rw_adv::report::{csv, gallery, junit};
 use rw_adv::run::{read_run, write_report};
@@ -132,14 +132,14 @@ impl Exports {
     }
 
     /// Writes what was asked for; says so if certified accuracy falls short.
-    pub fn write(self, records: &[Record], settings: &Fields) -> Result<Option<String>> {
+    pub fn write(self, records: &[AttackRecord], settings: &Fields) -> Result<Option<String>> {
         if let Some(file) = self.csv {
             file.write(|out| csv::write(out, records))?;
         }
         if let Some(file) = self.junit {
             file.write(|out| junit::write(out, records, settings))?;
         }
-        Ok(self.fail_under.and_then(|least| shortfall(&standings(records), least)))
+        Ok(self.fail_under.and_then(|least| shortfall(&image_outcomes(records), least)))
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::record::{
-    RADIUS_SCHEMA, RadiusRecord, RadiusSummary, Record, Resumable, SCHEMA, Summary,
+    ATTACK_SCHEMA, AttackRecord, AttackSummary, RADIUS_SCHEMA, RadiusRecord, RadiusSummary,
+    Resumable,
 };
 use rw_adv::report::text;
-use rw_adv::run::{self, Contents, Manifest, ReportError, read_run, write_report, write_summary};
+use rw_adv::run::{self, Contents, Manifest, StoreError, read_run, write_report, write_summary};
 use serde::Serialize;
 
 use super::complain;
@@ -30,7 +31,7 @@ pub struct MergeArgs {
 /// Merges, and says by the exit code how that went.
 pub fn run(args: &MergeArgs) -> Result<ExitCode> {
     merge(&args.directory).or_else(|error| match error.downcast_ref() {
-        Some(ReportError::Contradiction { .. }) => {
+        Some(StoreError::Contradiction { .. }) => {
             complain(&error);
             Ok(ExitCode::from(CONTRADICTORY))
         }
@@ -44,10 +45,10 @@ fn merge(directory: &Path) -> Result<ExitCode> {
     let skipped = manifest.skipped();
     match manifest.contents() {
         Contents::Attacks => {
-            let (records, seconds) = records::<Record>(directory, &manifest)?;
-            let mut summary = Summary::new(asked);
+            let (records, seconds) = records::<AttackRecord>(directory, &manifest)?;
+            let mut summary = AttackSummary::new(asked);
             records.iter().for_each(|record| summary.add(record));
-            finish(directory, &manifest, (SCHEMA, &summary), seconds)?;
+            finish(directory, &manifest, (ATTACK_SCHEMA, &summary), seconds)?;
             write_report(directory, &read_run(directory)?)?;
             print(records.len(), asked, |out| text::summary(out, &summary, seconds, skipped))
         }

@@ -36,7 +36,7 @@ use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::observer::{Observer, TreeState};
 use rw_adv::onnx::OnnxModel;
-use rw_adv::record::{AttackSettings, Record, SCHEMA, Sketch, Summary, json};
+use rw_adv::record::{ATTACK_SCHEMA, AttackRecord, AttackSettings, AttackSummary, Sketch, json};
 use rw_adv::report::{self, Paint};
 use rw_adv::run::{Contents, ProofFiles, ResultDirectory, WitnessFiles};
 use rw_adv::search::Method;
@@ -338,7 +338,7 @@ impl Job {
         }
         let files = Files { witnesses, proofs };
         catch_interrupts()?;
-        let mut summary = Summary::new(asked);
+        let mut summary = AttackSummary::new(asked);
         finished.iter().for_each(|record| summary.add(record));
         let outlives_reader = results.is_some() || self.exit_code || exports.wanted();
         let output = Mutex::new(Output {
@@ -421,13 +421,13 @@ impl Job {
         subject: &Subject,
         target: Label,
         files: &Files,
-    ) -> Result<(Record, Sketch)> {
+    ) -> Result<(AttackRecord, Sketch)> {
         let sample = &item.sample;
         let pair = (item.predicted, target);
         let budget = Budget::start(self.run.time_limit(), Some(&STOP));
         let answer = subject.attack(target, &budget)?;
         let mut record =
-            Record::new(sample, pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
+            AttackRecord::new(sample, pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
         if let Some(proofs) = &files.proofs {
             proofs.save(sample, pair, &self.attack, &answer)?;
         }
@@ -466,8 +466,8 @@ struct Output {
     paint: Paint,
     results: Option<ResultDirectory>,
     /// All of them, also those that were there before.
-    records: Vec<Record>,
-    summary: Summary,
+    records: Vec<AttackRecord>,
+    summary: AttackSummary,
     /// Records that were there before.
     finished: usize,
     json: bool,
@@ -478,7 +478,7 @@ impl Output {
         if self.json { Ok(()) } else { self.terminal.print(report::text::header) }
     }
 
-    fn write(&mut self, item: &Item, record: &Record, sketch: &Sketch) -> Result<()> {
+    fn write(&mut self, item: &Item, record: &AttackRecord, sketch: &Sketch) -> Result<()> {
         if let Some(results) = &mut self.results {
             // In this order: whenever the run is killed, every record has its picture.
             results.draw(&item.sample, record.target, sketch)?;
@@ -504,7 +504,7 @@ impl Output {
     ) -> Result<Option<String>> {
         self.terminal.progress.finish();
         if let Some(results) = &self.results {
-            results.finish(SCHEMA, &self.summary, settings, elapsed)?;
+            results.finish(ATTACK_SCHEMA, &self.summary, settings, elapsed)?;
             results.report()?;
         }
         self.records.sort_by_key(|record| (record.image, record.target));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rw_adv::record::{CommonSettings, RadiusRecord, Record, json};
+use rw_adv::record::{AttackRecord, CommonSettings, RadiusRecord, json};
 use rw_adv::run::{Contents, Manifest, Plan};
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ impl RunArgs {
         let shard = self.out.shard()?;
         let finished = match contents {
             Contents::Radii => self.out.finished::<RadiusRecord>(&manifest)?,
-            _ => self.out.finished::<Record>(&manifest)?,
+            _ => self.out.finished::<AttackRecord>(&manifest)?,
         };
         let asked: Vec<_> = manifest.keys(shard).collect();
         let plan = Plan {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{RadiusRecord, Record, Resumable};
+use rw_adv::record::{AttackRecord, RadiusRecord, Resumable};
 use rw_adv::report::text;
 use rw_adv::run::{Contents, Manifest, RecordSet};
 
@@ -28,7 +28,7 @@ pub struct StatusArgs {
 pub fn run(args: &StatusArgs) -> Result<ExitCode> {
     let manifest = Manifest::of(&args.directory)?;
     match manifest.contents() {
-        Contents::Attacks => show::<Record>(&args.directory, &manifest, args),
+        Contents::Attacks => show::<AttackRecord>(&args.directory, &manifest, args),
         Contents::Radii => show::<RadiusRecord>(&args.directory, &manifest, args),
         Contents::Maximum => bail!("{}: has no shards", args.directory.display()),
     }

@@ -11,11 +11,11 @@ use crate::network::Label;
 use crate::verify::{Answer, Attack};
 
 /// The version of the record format.
-pub const SCHEMA: &str = "rw-adv/1";
+pub const ATTACK_SCHEMA: &str = "rw-adv/1";
 
 /// What is known about one image and target. What was not computed is `null`, never a made-up number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Record {
+pub struct AttackRecord {
     /// The version of the record format, `rw-adv/1`.
     pub schema: Cow<'static, str>,
     /// Index of the image in the data, base 0.
@@ -86,7 +86,7 @@ pub struct Record {
     pub npy: Option<String>,
 }
 
-impl Record {
+impl AttackRecord {
     /// The answer for one image and target, before its files are stored.
     pub fn new(
         sample: &Sample,
@@ -99,7 +99,7 @@ impl Record {
         // What overflowed is no bound.
         let bound = answer.bound.filter(|bound| bound.value().is_finite());
         Self {
-            schema: SCHEMA.into(),
+            schema: ATTACK_SCHEMA.into(),
             image: sample.index,
             name: sample.name.clone(),
             label: sample.label.map(|l| l.0),
@@ -157,7 +157,7 @@ impl ImageOutcome {
     }
 
     /// What all of its records say about an image: the worst target counts.
-    pub fn of_image(records: &[&Record]) -> Self {
+    pub fn of_image(records: &[&AttackRecord]) -> Self {
         let each = records.iter().map(|r| Self::of(r.label, r.predicted, r.verdict));
         each.max().unwrap_or(Self::Certified)
     }
@@ -203,7 +203,7 @@ impl ImageOutcomes {
 
 /// Counts over all records.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Summary {
+pub struct AttackSummary {
     /// Number of (image, target) pairs asked for.
     pub asked: usize,
     /// Number of records: fewer than asked if the run was interrupted.
@@ -234,14 +234,14 @@ pub struct Summary {
     pub by_branching: usize,
 }
 
-impl Summary {
+impl AttackSummary {
     /// Nothing counted yet of so many (image, target) pairs.
     pub fn new(asked: usize) -> Self {
         Self { asked, ..Self::default() }
     }
 
     /// Counts one more record.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &AttackRecord) {
         self.records += 1;
         *self.verdicts.entry(record.verdict).or_default() += 1;
         self.optimal += usize::from(record.optimal);
@@ -311,8 +311,8 @@ pub struct AttackSettings {
 }
 
 /// The records of each image, by image; within one, by target.
-pub(crate) fn by_image(records: &[Record]) -> BTreeMap<usize, Vec<&Record>> {
-    let mut images: BTreeMap<usize, Vec<&Record>> = BTreeMap::new();
+pub(crate) fn by_image(records: &[AttackRecord]) -> BTreeMap<usize, Vec<&AttackRecord>> {
+    let mut images: BTreeMap<usize, Vec<&AttackRecord>> = BTreeMap::new();
     for record in records {
         images.entry(record.image).or_default().push(record);
     }
@@ -321,7 +321,7 @@ pub(crate) fn by_image(records: &[Record]) -> BTreeMap<usize, Vec<&Record>> {
 }
 
 /// What became of the images.
-pub fn standings(records: &[Record]) -> ImageOutcomes {
+pub fn image_outcomes(records: &[AttackRecord]) -> ImageOutcomes {
     let images = by_image(records);
     let all: Vec<ImageOutcome> =
         images.values().map(|records| ImageOutcome::of_image(records)).collect();
@@ -335,7 +335,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A record with these fields; `more` (`,"margin":2`) stands instead of what all have in common.
-    pub fn record(image: usize, target: usize, verdict: &str, more: &str) -> Record {
+    pub fn record(image: usize, target: usize, verdict: &str, more: &str) -> AttackRecord {
         let common = r#"{"schema":"rw-adv/1","label":1,"predicted":1,"delta":5.0,"norm":"l1","margin":-1.0,"margin_f32":-1.0,
             "margin_png":null,"upper_bound":null,"gap":null,"bound_method":null,"optimal":false,"claimed_bound":null,
             "distance":1.5,"changed_pixels":3,"starts":1,"regions":2,"lps":3,"iterations":4,"nodes":0,"depth":0,
@@ -356,7 +356,7 @@ pub(crate) mod tests {
             record(2, 3, "unknown", ""),
             record(3, 2, "robust", r#","label":7"#),
         ];
-        let standings = standings(&records);
+        let standings = image_outcomes(&records);
         assert_eq!((standings.certified, standings.undecided), (1, 1));
         assert_eq!((standings.attacked, standings.misclassified), (1, 1));
         assert_eq!(standings.certified_accuracy(), 0.25);

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 pub use serde_json::{Map, Value};
 
-use super::attack::SCHEMA;
+use super::attack::ATTACK_SCHEMA;
 use crate::onnx::OnnxModel;
 
 /// One record on one line.
@@ -100,7 +100,7 @@ pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::R
         .iter()
         .map(|l| json!({ "inputs": l.inputs(), "outputs": l.outputs() }));
     let value = json!({
-        "schema": SCHEMA,
+        "schema": ATTACK_SCHEMA,
         "model": path.display().to_string(),
         "sha256": model.sha256,
         "opset": model.opset,

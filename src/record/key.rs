@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::attack::Record;
+use super::attack::AttackRecord;
 use super::radius::RadiusRecord;
 use crate::judge::Verdict;
 use crate::network::Label;
@@ -55,7 +55,7 @@ pub trait Resumable: Serialize + DeserializeOwned {
 /// The name that records give to work which was called off.
 const INTERRUPTED: &str = "interrupted";
 
-impl Resumable for Record {
+impl Resumable for AttackRecord {
     fn key(&self) -> Key {
         Key { image: self.image, target: Some(self.target) }
     }

@@ -10,7 +10,8 @@ mod sketch;
 mod stored;
 
 pub use attack::{
-    AttackSettings, CommonSettings, ImageOutcomes, Record, SCHEMA, Summary, standings,
+    ATTACK_SCHEMA, AttackRecord, AttackSettings, AttackSummary, CommonSettings, ImageOutcomes,
+    image_outcomes,
 };
 pub(crate) use attack::{ImageOutcome, by_image};
 pub(crate) use changes::{append_varint, places as picture_places};

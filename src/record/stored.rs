@@ -1,6 +1,6 @@
 //! A run with everything that belongs to it: what exports and the report are made from.
 
-use super::attack::Record;
+use super::attack::AttackRecord;
 use super::json::Fields;
 use super::sketch::Sketches;
 
@@ -8,7 +8,7 @@ use super::sketch::Sketches;
 #[derive(Debug)]
 pub struct StoredRun {
     /// The records, by image and target.
-    pub records: Vec<Record>,
+    pub records: Vec<AttackRecord>,
     /// What was asked for; empty when it is not known.
     pub settings: Fields,
     /// Records that were asked for, if it is known.

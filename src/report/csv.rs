@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use super::table::Table;
-use crate::record::Record;
+use crate::record::AttackRecord;
 use crate::record::json;
 
 /// Writes a head and all rows. What was not computed is an empty cell.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: impl Write, records: &[Record]) -> io::Result<()> {
+pub fn write(out: impl Write, records: &[AttackRecord]) -> io::Result<()> {
     let table = Table::of(records);
     let columns: Vec<&str> = table.columns().collect();
     let mut written = csv::Writer::from_writer(out);
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
     use crate::record::record;
 
-    fn written(records: &[Record]) -> String {
+    fn written(records: &[AttackRecord]) -> String {
         let mut out = Vec::new();
         write(&mut out, records).unwrap();
         String::from_utf8(out).unwrap()

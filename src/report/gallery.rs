@@ -2,18 +2,18 @@
 
 use super::png;
 use crate::judge::Verdict;
-use crate::record::{Record, Sketches, StoredRun};
+use crate::record::{AttackRecord, Sketches, StoredRun};
 
 /// A PNG of at most so many adversaries: image, adversary, difference, one below the other. `None` when there are none, or inputs
 /// are no pictures.
 pub fn gallery(run: &StoredRun, most: usize) -> Option<Vec<u8>> {
     let Sketches { size, originals, sketches } = &run.sketches;
-    let pair = |record: &Record| {
+    let pair = |record: &AttackRecord| {
         let original = originals.get(&record.image)?;
         let adversary = sketches.get(&(record.image, record.target))?.changed(original)?;
         Some((original.clone(), adversary))
     };
-    let is_adversary = |record: &&Record| record.verdict == Verdict::Adversarial;
+    let is_adversary = |record: &&AttackRecord| record.verdict == Verdict::Adversarial;
     let adversaries = run.records.iter().filter(is_adversary);
     let pairs: Vec<(Vec<u8>, Vec<u8>)> = adversaries.filter_map(pair).take(most).collect();
     let layout = size.filter(|_| !pairs.is_empty())?.layout();

@@ -10,13 +10,13 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use crate::judge::Verdict;
 use crate::record::json::{self, Fields};
-use crate::record::{ImageOutcome, Record, by_image};
+use crate::record::{AttackRecord, ImageOutcome, by_image};
 
 /// Writes one test suite. `settings` say of which model and budget, if they are known.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: impl Write, records: &[Record], settings: &Fields) -> io::Result<()> {
+pub fn write(out: impl Write, records: &[AttackRecord], settings: &Fields) -> io::Result<()> {
     let images = by_image(records);
     let cases: Vec<Case> = images.values().map(|records| Case::new(records)).collect();
     let suite = suite_name(settings);
@@ -61,7 +61,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(records: &[&Record]) -> Self {
+    fn new(records: &[&AttackRecord]) -> Self {
         let first = records[0];
         let standing = ImageOutcome::of_image(records);
         let (outcome, kind) = match standing {
@@ -120,7 +120,7 @@ impl Case {
 }
 
 /// `target 9: adversarial, margin 1.8032, bound 4.1681, distance 5.0000`
-fn detail(record: &Record) -> String {
+fn detail(record: &AttackRecord) -> String {
     let mut line = format!("target {}: {}", record.target, record.verdict);
     line += &format!(", margin {:.4}", record.margin);
     if let Some(bound) = record.upper_bound {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::record::record;
 
-    fn written(records: &[Record], settings: &str) -> String {
+    fn written(records: &[AttackRecord], settings: &str) -> String {
         let mut out = Vec::new();
         write(&mut out, records, &serde_json::from_str(settings).unwrap()).unwrap();
         String::from_utf8(out).unwrap()

@@ -1,6 +1,6 @@
 //! Records as a table: a row each, a column per field.
 
-use crate::record::Record;
+use crate::record::AttackRecord;
 use crate::record::json::{self, Fields, Value};
 
 /// The columns, what is looked at first before the rest. Lists, such as `bound_trace`, are no cells.
@@ -45,7 +45,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub fn of(records: &[Record]) -> Self {
+    pub fn of(records: &[AttackRecord]) -> Self {
         Self { rows: records.iter().map(json::fields).collect() }
     }
 

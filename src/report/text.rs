@@ -7,8 +7,8 @@ use super::histogram::histogram;
 use super::paint::Paint;
 use crate::onnx::{NodeNote, OnnxModel, Role};
 use crate::record::MaximizeRecord;
+use crate::record::{AttackRecord, AttackSummary};
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
-use crate::record::{Record, Summary};
 
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// One line per record; a prediction that is not the label is marked.
-pub fn row(out: &mut impl Write, record: &Record, paint: Paint) -> io::Result<()> {
+pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Result<()> {
     let label = record.label.map_or("?".into(), |l| l.to_string());
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
@@ -88,7 +88,7 @@ fn ranges(numbers: &[usize]) -> String {
 /// The lines below the table.
 pub fn summary(
     out: &mut impl Write,
-    summary: &Summary,
+    summary: &AttackSummary,
     seconds: f64,
     skipped: usize,
 ) -> io::Result<()> {

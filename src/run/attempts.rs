@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::manifest::{Lock, Manifest, unique};
-use super::results::{Contents, ReportError};
+use super::results::{Contents, StoreError};
 use super::shard::Shard;
 use super::sketch;
 use super::witness;
@@ -35,9 +35,9 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// Makes a file that nobody else writes to.
-    pub fn begin(directory: &Path, shard: Shard) -> Result<Self, ReportError> {
+    pub fn begin(directory: &Path, shard: Shard) -> Result<Self, StoreError> {
         let attempts = directory.join(ATTEMPTS);
-        let failed = |path: &Path, source| ReportError::Unwritable { path: path.into(), source };
+        let failed = |path: &Path, source| StoreError::Unwritable { path: path.into(), source };
         fs::create_dir_all(&attempts).map_err(|e| failed(&attempts, e))?;
         loop {
             let folder = attempts.join(format!("{}-{}", shard.index(), unique()));
@@ -91,7 +91,7 @@ impl<R: Resumable> RecordSet<R> {
     ///
     /// # Errors
     /// When a file cannot be read, two records contradict each other, or one is about something that was not asked for.
-    pub fn read(directory: &Path, manifest: &Manifest) -> Result<Self, ReportError> {
+    pub fn read(directory: &Path, manifest: &Manifest) -> Result<Self, StoreError> {
         let finished = |parsed: io::Result<R>| Ok(parsed.ok().filter(Resumable::is_finished));
         Self::gather(directory, manifest.contents(), Some(manifest), finished)
     }
@@ -104,7 +104,7 @@ impl<R: Resumable> RecordSet<R> {
         directory: &Path,
         contents: Contents,
         manifest: Option<&Manifest>,
-    ) -> Result<Self, ReportError> {
+    ) -> Result<Self, StoreError> {
         Self::gather(directory, contents, manifest, |parsed| parsed.map(Some))
     }
 
@@ -113,25 +113,25 @@ impl<R: Resumable> RecordSet<R> {
         contents: Contents,
         manifest: Option<&Manifest>,
         wanted: impl Fn(io::Result<R>) -> io::Result<Option<R>>,
-    ) -> Result<Self, ReportError> {
+    ) -> Result<Self, StoreError> {
         let asked: Option<BTreeSet<Key>> = manifest.map(|manifest| manifest.keys(None).collect());
         let mut gathered = Self { kept: BTreeMap::new() };
         for file in record_files(directory, contents)? {
             let text = match fs::read(&file) {
                 Ok(text) => text,
-                Err(source) => return Err(ReportError::Unreadable { path: file, source }),
+                Err(source) => return Err(StoreError::Unreadable { path: file, source }),
             };
             for (number, line, parsed) in lines(&text) {
                 let record = match wanted(parsed) {
                     Ok(Some(record)) => record,
                     Ok(None) => continue,
                     Err(source) => {
-                        return Err(ReportError::Damaged { path: file, line: number, source });
+                        return Err(StoreError::Damaged { path: file, line: number, source });
                     }
                 };
                 if asked.as_ref().is_some_and(|asked| !asked.contains(&record.key())) {
                     let problem = format!("{} was not asked for", record.key());
-                    return Err(ReportError::Contradiction { path: file, problem });
+                    return Err(StoreError::Contradiction { path: file, problem });
                 }
                 gathered.add(StoredRecord { record, line: line.to_vec(), file: file.clone() })?;
             }
@@ -139,12 +139,12 @@ impl<R: Resumable> RecordSet<R> {
         Ok(gathered)
     }
 
-    fn add(&mut self, new: StoredRecord<R>) -> Result<(), ReportError> {
+    fn add(&mut self, new: StoredRecord<R>) -> Result<(), StoreError> {
         let key = new.record.key();
         if let Some(old) = self.kept.get(&key) {
             if let Some(both) = old.record.contradiction(&new.record) {
                 let problem = format!("{key} is {both} ({})", old.file.display());
-                return Err(ReportError::Contradiction { path: new.file, problem });
+                return Err(StoreError::Contradiction { path: new.file, problem });
             }
             if !new.is_better_than(old) {
                 return Ok(());
@@ -176,7 +176,7 @@ impl<R: Resumable> RecordSet<R> {
     }
 
     /// What was drawn of these records, each by the run that made it.
-    pub(crate) fn sketches(&self, directory: &Path) -> Result<Sketches, ReportError> {
+    pub(crate) fn sketches(&self, directory: &Path) -> Result<Sketches, StoreError> {
         let mut from_folder: BTreeMap<PathBuf, Vec<Key>> = BTreeMap::new();
         for (&key, kept) in &self.kept {
             from_folder.entry(kept.folder(directory)).or_default().push(key);
@@ -190,7 +190,7 @@ impl<R: Resumable> RecordSet<R> {
 
     /// Makes the directory's own file of records hold all of these and nothing else, in the order asked for, with every
     /// witness's files in place before the record that names them.
-    pub(crate) fn store(&self, directory: &Path, manifest: &Manifest) -> Result<(), ReportError> {
+    pub(crate) fn store(&self, directory: &Path, manifest: &Manifest) -> Result<(), StoreError> {
         let own = directory.join(manifest.contents().file());
         let mut text = Vec::new();
         for kept in manifest.keys(None).filter_map(|key| self.kept.get(&key)) {
@@ -213,7 +213,7 @@ impl<R: Resumable> RecordSet<R> {
 pub fn merge<R: Resumable>(
     directory: &Path,
     manifest: &Manifest,
-) -> Result<RecordSet<R>, ReportError> {
+) -> Result<RecordSet<R>, StoreError> {
     let _lock = Lock::of(directory)?;
     let gathered = RecordSet::<R>::read(directory, manifest)?;
     if manifest.contents().has_sketches() {
@@ -239,7 +239,7 @@ fn lines<R: Resumable>(text: &[u8]) -> impl Iterator<Item = (usize, &[u8], io::R
 }
 
 /// The directory's own records, and those of all attempts by name, so that every reader sees them in the same order.
-fn record_files(directory: &Path, contents: Contents) -> Result<Vec<PathBuf>, ReportError> {
+fn record_files(directory: &Path, contents: Contents) -> Result<Vec<PathBuf>, StoreError> {
     let own = Some(directory.join(contents.file())).filter(|path| path.exists());
     let folder = directory.join(ATTEMPTS);
     let listed = match fs::read_dir(&folder) {
@@ -248,20 +248,20 @@ fn record_files(directory: &Path, contents: Contents) -> Result<Vec<PathBuf>, Re
         Err(error) => Err(error),
     };
     let mut attempts: Vec<PathBuf> =
-        listed.map_err(|source| ReportError::Unreadable { path: folder, source })?;
+        listed.map_err(|source| StoreError::Unreadable { path: folder, source })?;
     attempts.retain(|path| path.extension().is_some_and(|end| end == RECORDS));
     attempts.sort();
     Ok(own.into_iter().chain(attempts).collect())
 }
 
 /// Replaces a file by a whole one.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ReportError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut partial = path.to_owned().into_os_string();
     partial.push(".partial");
     let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
     written.map_err(|source| {
         // Where there is nothing to remove, nothing is left to do.
         let _ = fs::remove_file(&partial);
-        ReportError::Unwritable { path: path.to_owned(), source }
+        StoreError::Unwritable { path: path.to_owned(), source }
     })
 }

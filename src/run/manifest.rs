@@ -13,7 +13,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::results::{Contents, ReportError};
+use super::results::{Contents, StoreError};
 use super::shard::Shard;
 use crate::data::Sample;
 use crate::network::Label;
@@ -60,22 +60,22 @@ impl Manifest {
     ///
     /// # Errors
     /// When it cannot be read, or is something else.
-    pub fn read(directory: &Path) -> Result<Option<Self>, ReportError> {
+    pub fn read(directory: &Path) -> Result<Option<Self>, StoreError> {
         let path = directory.join(MANIFEST);
         let parsed = match fs::read(&path) {
             Ok(text) => json::parse(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
-        parsed.map_err(|source| ReportError::Unreadable { path, source })
+        parsed.map_err(|source| StoreError::Unreadable { path, source })
     }
 
     /// The manifest of a directory that must have one.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
-    pub fn of(directory: &Path) -> Result<Self, ReportError> {
-        Self::read(directory)?.ok_or_else(|| ReportError::NoManifest(directory.to_owned()))
+    pub fn of(directory: &Path) -> Result<Self, StoreError> {
+        Self::read(directory)?.ok_or_else(|| StoreError::NoManifest(directory.to_owned()))
     }
 
     /// What the directory holds.
@@ -111,7 +111,7 @@ impl Manifest {
     ///
     /// # Errors
     /// When the one that is there differs, or this one cannot be written.
-    pub(crate) fn claim(&self, directory: &Path) -> Result<bool, ReportError> {
+    pub(crate) fn claim(&self, directory: &Path) -> Result<bool, StoreError> {
         if let Some(theirs) = Self::read(directory)? {
             return self.compare(&theirs, directory).map(|()| false);
         }
@@ -131,15 +131,15 @@ impl Manifest {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 self.compare(&Self::of(directory)?, directory).map(|()| false)
             }
-            Err(source) => Err(ReportError::Unwritable { path, source }),
+            Err(source) => Err(StoreError::Unwritable { path, source }),
         }
     }
 
     /// Whether another manifest asks for the same.
-    pub(crate) fn compare(&self, theirs: &Self, directory: &Path) -> Result<(), ReportError> {
+    pub(crate) fn compare(&self, theirs: &Self, directory: &Path) -> Result<(), StoreError> {
         let path = directory.to_owned();
         let difference = self.difference(theirs);
-        difference.map_or(Ok(()), |difference| Err(ReportError::Differs { path, difference }))
+        difference.map_or(Ok(()), |difference| Err(StoreError::Differs { path, difference }))
     }
 
     /// What differs, in words; the causes before their consequences.
@@ -182,10 +182,10 @@ impl Lock {
     ///
     /// # Errors
     /// When another process has.
-    pub(crate) fn of(directory: &Path) -> Result<Self, ReportError> {
+    pub(crate) fn of(directory: &Path) -> Result<Self, StoreError> {
         let file = File::options().append(true).open(directory.join(MANIFEST)).ok();
         match file.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => Err(ReportError::Busy(directory.to_owned())),
+            Some(Err(TryLockError::WouldBlock)) => Err(StoreError::Busy(directory.to_owned())),
             // Not every file system knows locks, and a run without is better than none.
             Some(Err(TryLockError::Error(_))) | None => Ok(Self(None)),
             Some(Ok(())) => Ok(Self(file)),
@@ -301,7 +301,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         manifest(&settings()).claim(directory.path()).unwrap();
         let first = Lock::of(directory.path()).unwrap();
-        assert!(matches!(Lock::of(directory.path()), Err(ReportError::Busy(_))));
+        assert!(matches!(Lock::of(directory.path()), Err(StoreError::Busy(_))));
         drop(first);
         Lock::of(directory.path()).unwrap();
     }

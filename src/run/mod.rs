@@ -16,7 +16,7 @@ pub use manifest::{Manifest, data_sha256};
 pub use plan::Plan;
 pub use proof::ProofFiles;
 pub use results::{
-    Contents, OpenMode, OpenRun, ReportError, ResultDirectory, write_report, write_summary,
+    Contents, OpenMode, OpenRun, ResultDirectory, StoreError, write_report, write_summary,
 };
 pub use shard::Shard;
 pub use stored::read_run;

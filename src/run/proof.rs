@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::manifest::unique;
-use super::results::ReportError;
+use super::results::StoreError;
 use crate::data::Sample;
 use crate::network::Label;
 use crate::proof::{ProofFile, SCHEMA};
-use crate::record::Record;
+use crate::record::AttackRecord;
 use crate::verify::{Answer, Attack};
 
 /// Where proofs go.
@@ -23,11 +23,11 @@ impl ProofFiles {
     ///
     /// # Errors
     /// When it holds files already, or cannot be made.
-    pub fn create(root: &Path, model_sha256: &str) -> Result<Self, ReportError> {
+    pub fn create(root: &Path, model_sha256: &str) -> Result<Self, StoreError> {
         let files = Self::resume(root, model_sha256)?;
-        let unreadable = |source| ReportError::Unreadable { path: root.to_owned(), source };
+        let unreadable = |source| StoreError::Unreadable { path: root.to_owned(), source };
         if fs::read_dir(root).map_err(unreadable)?.next().is_some() {
-            return Err(ReportError::Taken(root.to_owned()));
+            return Err(StoreError::Taken(root.to_owned()));
         }
         Ok(files)
     }
@@ -36,15 +36,15 @@ impl ProofFiles {
     ///
     /// # Errors
     /// When the directory cannot be made.
-    pub fn resume(root: &Path, model_sha256: &str) -> Result<Self, ReportError> {
+    pub fn resume(root: &Path, model_sha256: &str) -> Result<Self, StoreError> {
         fs::create_dir_all(root)
-            .map_err(|source| ReportError::Unwritable { path: root.to_owned(), source })?;
+            .map_err(|source| StoreError::Unwritable { path: root.to_owned(), source })?;
         Ok(Self { root: root.to_owned(), model_sha256: model_sha256.to_owned() })
     }
 
     /// Warns of finished records that have a bound and no proof: the run that made them was not asked for any.
-    pub fn look_for(&self, finished: &[Record]) {
-        let is_missing = |record: &&Record| {
+    pub fn look_for(&self, finished: &[AttackRecord]) {
+        let is_missing = |record: &&AttackRecord| {
             let path = self.path(record.image, (record.predicted, record.target));
             record.upper_bound.is_some() && !path.exists()
         };
@@ -71,7 +71,7 @@ impl ProofFiles {
         (predicted, target): (Label, Label),
         attack: &Attack,
         answer: &Answer,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), StoreError> {
         // What overflowed is no bound.
         let claims = answer.claims.iter().filter(|claim| claim.bound.is_finite());
         let claims: Vec<_> = claims.cloned().collect();
@@ -99,7 +99,7 @@ impl ProofFiles {
         written.map_err(|source| {
             // Where there is nothing to remove, nothing is left to do.
             let _ = fs::remove_file(&partial);
-            ReportError::Unwritable { path, source }
+            StoreError::Unwritable { path, source }
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::report::html;
 
 /// A result that could not be stored, and where.
 #[derive(Debug, thiserror::Error)]
-pub enum ReportError {
+pub enum StoreError {
     /// Earlier results are in the way.
     #[error("{}: holds results already; name another directory or remove it", .0.display())]
     Taken(PathBuf),
@@ -173,15 +173,15 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When the directory holds results already, or cannot be written to.
-    pub fn create(path: &Path, contents: Contents) -> Result<Self, ReportError> {
+    pub fn create(path: &Path, contents: Contents) -> Result<Self, StoreError> {
         make(path)?;
         if holds_results(path) {
-            return Err(ReportError::Taken(path.to_owned()));
+            return Err(StoreError::Taken(path.to_owned()));
         }
         let file = path.join(contents.file());
         let records = File::create_new(&file).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => ReportError::Taken(path.to_owned()),
-            _ => ReportError::Unwritable { path: file.clone(), source },
+            io::ErrorKind::AlreadyExists => StoreError::Taken(path.to_owned()),
+            _ => StoreError::Unwritable { path: file.clone(), source },
         })?;
         Ok(Self {
             path: path.to_owned(),
@@ -202,12 +202,12 @@ impl ResultDirectory {
         manifest: &Manifest,
         opening: OpenMode,
         dims: &[usize],
-    ) -> Result<OpenRun<R>, ReportError> {
+    ) -> Result<OpenRun<R>, StoreError> {
         make(path)?;
         check(path, manifest, opening)?;
         let is_first = manifest.claim(path)?;
         if opening == OpenMode::New && !is_first {
-            return Err(ReportError::Begun(path.to_owned()));
+            return Err(StoreError::Begun(path.to_owned()));
         }
         match opening {
             OpenMode::Shard(shard) => Self::attempt(path, manifest, shard, dims),
@@ -223,7 +223,7 @@ impl ResultDirectory {
         path: &Path,
         manifest: &Manifest,
         opening: OpenMode,
-    ) -> Result<RecordSet<R>, ReportError> {
+    ) -> Result<RecordSet<R>, StoreError> {
         check(path, manifest, opening)?;
         RecordSet::read(path, manifest)
     }
@@ -233,7 +233,7 @@ impl ResultDirectory {
         manifest: &Manifest,
         shard: Shard,
         dims: &[usize],
-    ) -> Result<OpenRun<R>, ReportError> {
+    ) -> Result<OpenRun<R>, StoreError> {
         let finished = RecordSet::read(path, manifest)?;
         let Attempt { path: file, records, folder } = Attempt::begin(path, shard)?;
         let witnesses = WitnessFiles::create(&folder, dims)?;
@@ -249,7 +249,7 @@ impl ResultDirectory {
         path: &Path,
         manifest: &Manifest,
         dims: &[usize],
-    ) -> Result<OpenRun<R>, ReportError> {
+    ) -> Result<OpenRun<R>, StoreError> {
         let lock = Lock::of(path)?;
         let finished = RecordSet::<R>::read(path, manifest)?;
         let witnesses = WitnessFiles::create(path, dims)?;
@@ -261,7 +261,7 @@ impl ResultDirectory {
         let file = path.join(manifest.contents().file());
         let records = File::options().append(true).open(&file);
         let records =
-            records.map_err(|source| ReportError::Unwritable { path: file.clone(), source })?;
+            records.map_err(|source| StoreError::Unwritable { path: file.clone(), source })?;
         let path = path.to_owned();
         let _lock = Some(lock);
         let results = Self { path, file, records, sketches, is_attempt: false, _lock };
@@ -277,7 +277,7 @@ impl ResultDirectory {
         sample: &Sample,
         target: usize,
         sketch: &Sketch,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), StoreError> {
         let sketches = self.sketches.as_mut();
         sketches.map_or(Ok(()), |sketches| sketches.append(sample, target, sketch))
     }
@@ -286,7 +286,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&mut self, record: &impl Resumable) -> Result<(), ReportError> {
+    pub fn keep(&mut self, record: &impl Resumable) -> Result<(), StoreError> {
         if self.is_attempt && !record.is_finished() { Ok(()) } else { self.append(record) }
     }
 
@@ -294,20 +294,20 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append(&mut self, record: &impl Serialize) -> Result<(), ReportError> {
+    pub fn append(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
         let mut line = Vec::new();
         let written = json::line(&mut line, record).and_then(|()| self.records.write_all(&line));
-        written.map_err(|source| ReportError::Unwritable { path: self.file.clone(), source })
+        written.map_err(|source| StoreError::Unwritable { path: self.file.clone(), source })
     }
 
     /// Writes a NumPy array of shape `dims`.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn array(&self, name: &str, dims: &[usize], values: &[f64]) -> Result<(), ReportError> {
+    pub fn array(&self, name: &str, dims: &[usize], values: &[f64]) -> Result<(), StoreError> {
         let path = self.path.join(name);
         let written = fs::write(&path, npy::encode(dims, values));
-        written.map_err(|source| ReportError::Unwritable { path, source })
+        written.map_err(|source| StoreError::Unwritable { path, source })
     }
 
     /// Writes `summary.json`, unless this is an attempt at a share.
@@ -320,7 +320,7 @@ impl ResultDirectory {
         summary: &impl Serialize,
         settings: &impl Serialize,
         elapsed: Duration,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), StoreError> {
         if self.is_attempt {
             return Ok(());
         }
@@ -331,7 +331,7 @@ impl ResultDirectory {
     ///
     /// # Errors
     /// When it cannot be written, or what is there cannot be read.
-    pub fn report(&self) -> Result<(), ReportError> {
+    pub fn report(&self) -> Result<(), StoreError> {
         if self.is_attempt { Ok(()) } else { write_report(&self.path, &read_run(&self.path)?) }
     }
 }
@@ -340,11 +340,11 @@ impl ResultDirectory {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_report(directory: &Path, run: &StoredRun) -> Result<(), ReportError> {
+pub fn write_report(directory: &Path, run: &StoredRun) -> Result<(), StoreError> {
     let path = directory.join(REPORT);
     match html::page(run) {
         Ok(page) => replace(&path, page.as_bytes()),
-        Err(source) => Err(ReportError::Unwritable { path, source }),
+        Err(source) => Err(StoreError::Unwritable { path, source }),
     }
 }
 
@@ -358,30 +358,30 @@ pub fn write_summary(
     summary: &impl Serialize,
     settings: &impl Serialize,
     elapsed: Duration,
-) -> Result<(), ReportError> {
+) -> Result<(), StoreError> {
     let path = directory.join(SUMMARY);
     let mut text = Vec::new();
     match json::summary(&mut text, schema, summary, settings, elapsed) {
         Ok(()) => replace(&path, &text),
-        Err(source) => Err(ReportError::Unwritable { path, source }),
+        Err(source) => Err(StoreError::Unwritable { path, source }),
     }
 }
 
 /// Whether a run with this manifest may work there.
-fn check(path: &Path, manifest: &Manifest, opening: OpenMode) -> Result<(), ReportError> {
+fn check(path: &Path, manifest: &Manifest, opening: OpenMode) -> Result<(), StoreError> {
     if opening == OpenMode::New && holds_results(path) {
-        return Err(ReportError::Begun(path.to_owned()));
+        return Err(StoreError::Begun(path.to_owned()));
     }
     match Manifest::read(path)? {
         Some(theirs) => manifest.compare(&theirs, path),
-        None if holds_results(path) => Err(ReportError::NoManifest(path.to_owned())),
+        None if holds_results(path) => Err(StoreError::NoManifest(path.to_owned())),
         None => Ok(()),
     }
 }
 
-fn make(path: &Path) -> Result<(), ReportError> {
+fn make(path: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(path)
-        .map_err(|source| ReportError::Unwritable { path: path.to_owned(), source })
+        .map_err(|source| StoreError::Unwritable { path: path.to_owned(), source })
 }
 
 /// Results of any kind: another kind's summary must not be lost either.
@@ -401,7 +401,7 @@ mod tests {
         ResultDirectory::create(&path, Contents::Attacks).expect("parents are made");
         for contents in Contents::ALL {
             let again = ResultDirectory::create(&path, contents);
-            assert!(matches!(again, Err(ReportError::Taken(_))));
+            assert!(matches!(again, Err(StoreError::Taken(_))));
         }
     }
 }

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
 use super::attempts::replace;
-use super::results::ReportError;
+use super::results::StoreError;
 use crate::data::{PictureLayout, Sample};
 use crate::judge::nearest_byte;
 use crate::record::json;
@@ -58,7 +58,7 @@ impl SketchFile {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn create(folder: &Path, dims: &[usize]) -> Result<Self, ReportError> {
+    pub fn create(folder: &Path, dims: &[usize]) -> Result<Self, StoreError> {
         Self::resume(folder, dims, Sketches::default())
     }
 
@@ -70,7 +70,7 @@ impl SketchFile {
         folder: &Path,
         dims: &[usize],
         mut earlier: Sketches,
-    ) -> Result<Self, ReportError> {
+    ) -> Result<Self, StoreError> {
         let layout = PictureLayout::from_dims(dims);
         earlier.size = layout.as_ref().map(PictureSize::of);
         store(&earlier, folder)?;
@@ -79,7 +79,7 @@ impl SketchFile {
             Ok(file) => {
                 Ok(Self { path, file, layout, seen: earlier.originals.into_keys().collect() })
             }
-            Err(source) => Err(ReportError::Unwritable { path, source }),
+            Err(source) => Err(StoreError::Unwritable { path, source }),
         }
     }
 
@@ -92,7 +92,7 @@ impl SketchFile {
         sample: &Sample,
         target: usize,
         sketch: &Sketch,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), StoreError> {
         let image = sample.index;
         if let Some(layout) = self.layout
             && self.seen.insert(image)
@@ -105,10 +105,10 @@ impl SketchFile {
     }
 
     /// A whole line with a single write.
-    fn write(&mut self, line: &SketchLine) -> Result<(), ReportError> {
+    fn write(&mut self, line: &SketchLine) -> Result<(), StoreError> {
         let mut text = Vec::new();
         let written = json::line(&mut text, line).and_then(|()| self.file.write_all(&text));
-        written.map_err(|source| ReportError::Unwritable { path: self.path.clone(), source })
+        written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source })
     }
 }
 
@@ -116,11 +116,11 @@ impl SketchFile {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(crate) fn read(folder: &Path) -> Result<Sketches, ReportError> {
+pub(crate) fn read(folder: &Path) -> Result<Sketches, StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Sketches::default()),
-        text => text.map_err(|source| ReportError::Unreadable { path: path.clone(), source })?,
+        text => text.map_err(|source| StoreError::Unreadable { path: path.clone(), source })?,
     };
     let mut all = Sketches::default();
     for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -133,11 +133,11 @@ pub(crate) fn read(folder: &Path) -> Result<Sketches, ReportError> {
 }
 
 /// Makes these sketches the contents of a folder's file, whole or not at all.
-pub(crate) fn store(sketches: &Sketches, folder: &Path) -> Result<(), ReportError> {
+pub(crate) fn store(sketches: &Sketches, folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(FILE);
     match text(sketches) {
         Ok(text) => replace(&path, &text),
-        Err(source) => Err(ReportError::Unwritable { path, source }),
+        Err(source) => Err(StoreError::Unwritable { path, source }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::attempts::{ATTEMPTS, RecordSet};
 use super::manifest::Manifest;
-use super::results::{Contents, ReportError, SUMMARY};
+use super::results::{Contents, SUMMARY, StoreError};
 use crate::record::StoredRun;
 use crate::record::json::{self, Fields, Value};
 
@@ -13,7 +13,7 @@ use crate::record::json::{self, Fields, Value};
 ///
 /// # Errors
 /// When there are no results, or they are damaged.
-pub fn read_run(directory: &Path) -> Result<StoredRun, ReportError> {
+pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
     let contents = Contents::Attacks;
     if ![contents.file(), ATTEMPTS].iter().any(|name| directory.join(name).exists()) {
         return Err(missing(directory));
@@ -36,14 +36,14 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, ReportError> {
     })
 }
 
-fn missing(directory: &Path) -> ReportError {
+fn missing(directory: &Path) -> StoreError {
     let path = directory.to_owned();
     let others = [(Contents::Radii, "radii"), (Contents::Maximum, "the result of maximize")];
     let held = Manifest::read(directory).ok().flatten().map(|manifest| manifest.contents());
     let is_held = |kind: Contents| held == Some(kind) || directory.join(kind.file()).exists();
     match others.into_iter().find(|&(kind, _)| is_held(kind)) {
-        Some((_, what)) => ReportError::OtherResults { path, what },
-        None => ReportError::NoResults(path),
+        Some((_, what)) => StoreError::OtherResults { path, what },
+        None => StoreError::NoResults(path),
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::record::{Record, Sketches, record};
+    use crate::record::{AttackRecord, Sketches, record};
 
     fn line(image: usize, target: usize, more: &str) -> String {
         let mut line = Vec::new();
@@ -84,7 +84,7 @@ mod tests {
         let (folder, file) = folder_with(&text);
         let found = || {
             let stored = read_run(folder.path()).unwrap();
-            let of = |record: &Record| (record.image, record.target, record.stop.to_string());
+            let of = |record: &AttackRecord| (record.image, record.target, record.stop.to_string());
             stored.records.iter().map(of).collect::<Vec<_>>()
         };
         let stop = || "no_gain".to_owned();

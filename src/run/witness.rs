@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::npy;
-use super::results::ReportError;
+use super::results::StoreError;
 use crate::data::PictureLayout;
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
@@ -44,23 +44,23 @@ pub(crate) fn adopt(
     from: &Path,
     to: &Path,
     (image, pair): (usize, (Label, Label)),
-) -> Result<(), ReportError> {
+) -> Result<(), StoreError> {
     let stem = stem(image, pair);
     let of_witness = [".npy", "_difference.npy", ".png", "_difference.png", "_strip.png"];
     let of_image = [".npy", ".png"].map(|end| format!("{FOLDER}/{image}{end}"));
     let names = of_witness.map(|end| format!("{stem}{end}"));
     let folder = to.join(FOLDER);
     fs::create_dir_all(&folder)
-        .map_err(|source| ReportError::Unwritable { path: folder, source })?;
+        .map_err(|source| StoreError::Unwritable { path: folder, source })?;
     // No pictures without numbers: these must be there.
     let needed = from.join(&names[0]);
     if let Err(source) = fs::metadata(&needed) {
-        return Err(ReportError::Unreadable { path: needed, source });
+        return Err(StoreError::Unreadable { path: needed, source });
     }
     for name in names.iter().chain(&of_image) {
         let (source, path) = (from.join(name), to.join(name));
         if source.exists() {
-            link(&source, &path).map_err(|source| ReportError::Unwritable { path, source })?;
+            link(&source, &path).map_err(|source| StoreError::Unwritable { path, source })?;
         }
     }
     Ok(())
@@ -98,10 +98,10 @@ impl WitnessFiles {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn create(results: &Path, dims: &[usize]) -> Result<Self, ReportError> {
+    pub fn create(results: &Path, dims: &[usize]) -> Result<Self, StoreError> {
         let folder = results.join(FOLDER);
         let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
-        made.map_err(|source| ReportError::Unwritable { path: folder, source })?;
+        made.map_err(|source| StoreError::Unwritable { path: folder, source })?;
         let layout = PictureLayout::from_dims(dims);
         Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout })
     }
@@ -125,7 +125,7 @@ impl WitnessFiles {
         original: &[f32],
         witness: &Witness,
         picture: Option<&EightBit>,
-    ) -> Result<SavedWitness, ReportError> {
+    ) -> Result<SavedWitness, StoreError> {
         let stem = stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
         let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
@@ -152,14 +152,14 @@ impl WitnessFiles {
 
     /// Writes a file whole or not at all. `stem` is nobody else's: the original is written for every target of an image,
     /// by several threads at a time.
-    fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+    fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.root.join(name);
         let partial = self.root.join(format!("{stem}.{PARTIAL}"));
         let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|source| {
             // Where there is nothing to remove, nothing is left to do.
             let _ = fs::remove_file(&partial);
-            ReportError::Unwritable { path, source }
+            StoreError::Unwritable { path, source }
         })
     }
 }

@@ -7,8 +7,8 @@ use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
 use super::{marker, write_file};
 use crate::judge::Verdict;
-use crate::record::Record;
-use crate::run::ReportError;
+use crate::record::AttackRecord;
+use crate::run::StoreError;
 
 /// Between the outermost values and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;
@@ -34,9 +34,9 @@ pub struct Gaps {
 
 impl Gaps {
     /// The figure of these records.
-    pub fn of(records: &[Record]) -> Self {
-        let gap = |record: &Record| {
-            let Record { verdict, margin, .. } = *record;
+    pub fn of(records: &[AttackRecord]) -> Self {
+        let gap = |record: &AttackRecord| {
+            let AttackRecord { verdict, margin, .. } = *record;
             // Where nothing is proven there is no line.
             Gap { verdict, margin, bound: record.upper_bound.unwrap_or(margin) }
         };
@@ -49,7 +49,7 @@ impl Gaps {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write_file(&self, path: &Path) -> Result<(), ReportError> {
+    pub fn write_file(&self, path: &Path) -> Result<(), StoreError> {
         write_file(&self.drawing(), path)
     }
 

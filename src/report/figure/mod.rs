@@ -20,7 +20,7 @@ pub use curves::Curves;
 pub use gaps::Gaps;
 pub use scatter::Scatter;
 
-use crate::run::ReportError;
+use crate::run::StoreError;
 use canvas::Drawing;
 
 /// Points with a name for the legend. Without a name they are drawn, but not listed.
@@ -41,7 +41,7 @@ impl Series {
 }
 
 /// Writes `stem.svg` and `stem.png`.
-fn write(drawing: &Drawing, stem: &Path) -> Result<(), ReportError> {
+fn write(drawing: &Drawing, stem: &Path) -> Result<(), StoreError> {
     [".svg", ".png"].into_iter().try_for_each(|extension| {
         // A stem may have dots of its own, as in `delta-0.5`.
         let mut path: OsString = stem.to_owned().into();
@@ -51,11 +51,11 @@ fn write(drawing: &Drawing, stem: &Path) -> Result<(), ReportError> {
 }
 
 /// Writes a PNG where the file's name says so, an SVG otherwise.
-fn write_file(drawing: &Drawing, path: &Path) -> Result<(), ReportError> {
+fn write_file(drawing: &Drawing, path: &Path) -> Result<(), StoreError> {
     let is_png = path.extension().is_some_and(|end| end == "png");
     let file = if is_png { drawing.png() } else { drawing.svg().map(String::into_bytes) };
     let written = file.and_then(|bytes| fs::write(path, bytes));
-    written.map_err(|source| ReportError::Unwritable { path: path.to_owned(), source })
+    written.map_err(|source| StoreError::Unwritable { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

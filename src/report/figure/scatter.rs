@@ -6,7 +6,7 @@ use super::axis::Scale;
 use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
 use super::{Series, marker, write};
-use crate::run::ReportError;
+use crate::run::StoreError;
 
 /// Between the outermost points and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;
@@ -37,7 +37,7 @@ impl Scatter {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&self, stem: &Path) -> Result<(), ReportError> {
+    pub fn write(&self, stem: &Path) -> Result<(), StoreError> {
         write(&self.drawing(), stem)
     }
 

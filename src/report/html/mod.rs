@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::table::Table;
 use crate::judge::Verdict;
 use crate::record::json::{self, Fields, Value};
-use crate::record::{ImageOutcomes, Record, StoredRun, standings, thinned};
+use crate::record::{AttackRecord, ImageOutcomes, StoredRun, image_outcomes, thinned};
 use pack::{Packed, pack};
 
 const PAGE: &str = include_str!("page.html");
@@ -64,12 +64,14 @@ struct Data<'a> {
 pub fn page(stored: &StoredRun) -> io::Result<String> {
     let StoredRun { records, settings, asked, summary, sketches } = stored;
     let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));
-    let sketch = |record: &Record| sketches.sketches.get(&(record.image, record.target));
+    let sketch = |record: &AttackRecord| sketches.sketches.get(&(record.image, record.target));
     let most = (CURVE_POINTS / records.len().max(1)).max(2);
-    let curve = |record: &Record| flat(sketch(record).map_or(&[], |sketch| &sketch.curve), most);
-    let bounds = |record: &Record| flat(&record.bound_trace, most);
-    let largest =
-        |record: &Record| sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default();
+    let curve =
+        |record: &AttackRecord| flat(sketch(record).map_or(&[], |sketch| &sketch.curve), most);
+    let bounds = |record: &AttackRecord| flat(&record.bound_trace, most);
+    let largest = |record: &AttackRecord| {
+        sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default()
+    };
     let version = summary.get("version").and_then(Value::as_str);
     let data = Data {
         version: version.unwrap_or(env!("CARGO_PKG_VERSION")),
@@ -77,7 +79,7 @@ pub fn page(stored: &StoredRun) -> io::Result<String> {
         seconds: summary.get("seconds"),
         asked: *asked,
         interrupted: interrupted.and_then(Value::as_bool),
-        standings: standings(records),
+        standings: image_outcomes(records),
         labelled: records.iter().all(|record| record.label.is_some()),
         count: records.len(),
         columns: columns(records),
@@ -112,7 +114,7 @@ fn filled(data: &str, counts: &str) -> String {
 }
 
 /// What the page says where scripts are switched off.
-fn counts(records: &[Record]) -> String {
+fn counts(records: &[AttackRecord]) -> String {
     let count = |verdict| records.iter().filter(|record| record.verdict == verdict).count();
     let counts = Verdict::ALL.map(|verdict| format!("{} {verdict}", count(verdict)));
     format!("{} searched: {}", records.len(), counts.join(", "))
@@ -122,7 +124,7 @@ fn counts(records: &[Record]) -> String {
 const LEFT_OUT: [&str; 2] = ["schema", "seed"];
 
 /// The fields of all records, field by field.
-fn columns(records: &[Record]) -> Fields {
+fn columns(records: &[AttackRecord]) -> Fields {
     let table = Table::of(records);
     let column = |field: &str| {
         let values: Vec<Value> = table.column(field).map(shown).collect();

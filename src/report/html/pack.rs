@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde::Serialize;
 
-use crate::record::{PictureSize, Record, Sketches, append_varint};
+use crate::record::{AttackRecord, PictureSize, Sketches, append_varint};
 
 /// What pictures may take of a page, in characters.
 const ROOM: usize = 2_200_000;
@@ -33,7 +33,7 @@ pub struct Packed {
 }
 
 /// The pictures of these records; `None` when there are none.
-pub fn pack(records: &[Record], sketches: &Sketches) -> io::Result<Option<Packed>> {
+pub fn pack(records: &[AttackRecord], sketches: &Sketches) -> io::Result<Option<Packed>> {
     let Some(size) = sketches.size.filter(|_| !sketches.originals.is_empty()) else {
         return Ok(None);
     };
@@ -63,7 +63,7 @@ pub fn pack(records: &[Record], sketches: &Sketches) -> io::Result<Option<Packed
 fn packed(
     originals: &BTreeMap<usize, &[u8]>,
     bits: u32,
-    records: &[Record],
+    records: &[AttackRecord],
     sketches: &Sketches,
 ) -> io::Result<String> {
     let mut deflated = DeflateEncoder::new(Vec::new(), Compression::default());

@@ -19,7 +19,7 @@ fn noise(seed: usize) -> impl Iterator<Item = u8> {
     })
 }
 
-fn row(image: usize, target: usize, more: &str) -> Record {
+fn row(image: usize, target: usize, more: &str) -> AttackRecord {
     let verdict = Verdict::ALL[(image + target) % 3];
     // As a real record, with as many digits.
     let text = format!(
@@ -58,7 +58,7 @@ fn sketch(steps: &[u8], curve: &[(f64, f64)]) -> Sketch {
     json::parse(text.as_bytes()).expect("a sketch")
 }
 
-fn stored(records: Vec<Record>, sketches: Sketches) -> StoredRun {
+fn stored(records: Vec<AttackRecord>, sketches: Sketches) -> StoredRun {
     let summary = r#"{"schema":"rw-adv/1","version":"0.1.0","seconds":3.25,"summary":{"asked":9,"interrupted":false}}"#;
     let summary = json::parse(summary.as_bytes()).expect("an object");
     let settings = r#"{"model":"m.onnx","delta":5.0,"norm":"l1","target":"all","images":[0,1,2]}"#;
@@ -142,7 +142,7 @@ fn hostile_names_stay_text() {
         "\"><img src=x onerror=alert(1)>.png",
         "{{script}}\u{2028}&lt;b&gt;.png",
     ];
-    let rows: Vec<Record> = names
+    let rows: Vec<AttackRecord> = names
         .iter()
         .enumerate()
         .map(|(image, name)| {

@@ -26,3 +26,14 @@ pub const CONSTRAINT: f64 = 2e-7;
 
 /// A pixel counts as changed from here on: less is what rounding makes of a projection.
 pub const CHANGED: f64 = 1e-9;
+
+/// How far an optimal point of the LP solver may be outside its bounds, relative to bounds above 1: ten times HiGHS's own
+/// feasibility tolerance. A point further outside is not an answer.
+pub const LP_FEASIBLE: f64 = 1e-6;
+
+/// How far the LP solver's objective may be from `c · x`, relative to the sum of the terms' sizes. More means that the answer
+/// is wrong.
+pub const LP_OBJECTIVE: f64 = 1e-6;
+
+/// Bounds of an LP that cross by more are infeasible: HiGHS's feasibility tolerance.
+pub const LP_CROSSING: f64 = 1e-7;

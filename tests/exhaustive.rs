@@ -20,7 +20,7 @@ use rw_adv::branch::{
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Vertices, interior_point};
 use rw_adv::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
-use rw_adv::lp::{Col, Limits, LpModel, LpOutcome, Simplex};
+use rw_adv::lp::{Col, LpModel, LpOutcome, Simplex};
 use rw_adv::network::{ActivationPattern, AffineMap, Label, Network, NeuronId, Trace};
 use rw_adv::problem::{Candidate, Objective, Problem};
 use rw_adv::proof::{CheckedClaim, Claim, ProofError, SplitSide, check};
@@ -332,7 +332,7 @@ impl TinyProblem {
                 if on { (-constant, f64::INFINITY) } else { (f64::NEG_INFINITY, -constant) };
             lp.add_row(low, high, &entries);
         }
-        match lp.solve(&Limits::default(), Simplex::Choose).expect("a linear program") {
+        match lp.solve(None, Simplex::Choose).expect("a linear program") {
             LpOutcome::Optimal(solution) => {
                 let point = solution.cols[..inputs].to_vec();
                 Some(Best { value: constant + solution.objective, point, states })

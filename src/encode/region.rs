@@ -70,7 +70,7 @@ pub fn dense_region_value(
         let (lower, upper) = sides(pattern.get(neuron.layer, neuron.index), constant);
         rows.push(lower, upper, entries);
     }
-    lp.add_gathered(&rows);
+    lp.add_rows(&rows);
     let unlimited = Budget::unlimited();
     let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut Work::default())?;
     Ok(problem.value(&at_centre) + solution.objective)
@@ -218,7 +218,7 @@ impl<'q> RegionLp<'q> {
             self.is_row.insert(neuron);
             self.work.rows += 1;
         }
-        self.lp.add_gathered(&rows);
+        self.lp.add_rows(&rows);
     }
 
     /// The neurons with the wrong sign at `point`, worst first, a round's worth of them.

@@ -2,7 +2,7 @@
 
 use super::error::EncodeError;
 use crate::budget::Budget;
-use crate::lp::{Limits, LpModel, LpOutcome, LpSolution, Simplex};
+use crate::lp::{LpModel, LpOutcome, LpSolution, Simplex};
 
 /// What solving has cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,9 +43,8 @@ pub(super) fn solve(
     if budget.is_spent() {
         return Err(EncodeError::Budget);
     }
-    let limits = Limits { time: budget.left(), ..Limits::default() };
     work.lps += 1;
-    match lp.solve(&limits, simplex)? {
+    match lp.solve(budget.left(), simplex)? {
         LpOutcome::Optimal(solution) => {
             work.iterations += solution.iterations;
             Ok(solution)

@@ -14,20 +14,10 @@ pub enum LpOutcome {
     Unbounded,
     /// One of the two; the solver stopped before it knew which.
     InfeasibleOrUnbounded,
-    /// A limit ended the solve first.
+    /// The time limit or a callback ended the solve first.
     Limit(Stopped),
-    /// The solver gave up or contradicted itself, cold starts included: nothing is known.
+    /// The solver gave up or contradicted itself, also from cold starts: nothing is known.
     Trouble(String),
-}
-
-impl LpOutcome {
-    /// The optimal solution, if there is one.
-    pub fn optimal(self) -> Option<LpSolution> {
-        match self {
-            LpOutcome::Optimal(solution) => Some(solution),
-            _ => None,
-        }
-    }
 }
 
 /// An optimal (or, in [`Stopped`], a feasible) point of `max c·x`.
@@ -45,8 +35,6 @@ pub struct LpSolution {
     pub cols: Vec<f64>,
     /// By column; empty if there are integer columns.
     pub reduced_costs: Vec<f64>,
-    /// The activities `Σ_j a_ij·x_j`, by row.
-    pub rows: Vec<f64>,
     /// By row; empty if there are integer columns.
     pub duals: Vec<f64>,
     /// Simplex iterations of this solve (all nodes, with integer columns).
@@ -56,33 +44,13 @@ pub struct LpSolution {
     pub bound: ClaimedBound,
 }
 
-/// What was known when a limit ended a solve.
+/// What was known when the time was up or a callback stopped a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// Which limit.
-    pub limit: LimitKind,
     /// The best feasible point so far.
     pub incumbent: Option<LpSolution>,
     /// What the solver says no point can exceed: for an LP only if the duals at hand are feasible.
     pub bound: Option<ClaimedBound>,
-    /// The duals of the last basis, by row, for a bound by weak duality; empty if there are integer columns or nothing
-    /// was reached.
-    pub duals: Vec<f64>,
-    /// Simplex iterations of this solve.
-    pub iterations: usize,
-}
-
-/// The limit that ended a solve; see [`Limits`](super::Limits).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitKind {
-    /// The time.
-    Time,
-    /// The simplex iterations.
-    Iterations,
-    /// The nodes of branch and bound.
-    Nodes,
-    /// A request from outside.
-    Interrupt,
 }
 
 /// An upper bound on the objective that the solver claims, in its floating point and tolerances: not a proof.

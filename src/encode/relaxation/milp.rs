@@ -8,7 +8,7 @@ use super::{Neuron, Relaxation, RowKind};
 use crate::bounds::Interval;
 use crate::budget::Budget;
 use crate::encode::{EncodeError, MilpWriteError, Work};
-use crate::lp::{Col, Limits, LpOutcome, NewRows, Row, Simplex, Watch};
+use crate::lp::{Callbacks, Col, LpOutcome, NewRows, Row, Simplex};
 use crate::network::NeuronId;
 
 /// What branch and bound says.
@@ -48,15 +48,15 @@ impl Relaxation<'_> {
             if let Some(incumbent) = incumbent {
                 self.lp.set_start(&self.milp_point(incumbent));
             }
-            let limits = Limits { time: budget.left(), ..Limits::default() };
             let (first_move, moves, set) = (self.neurons.len(), &self.moves, &self.problem.set);
             let enough = Cell::new(false);
             let mut tell = |cols: &[f64]| {
                 enough.set(better(&moves.point(set, &cols[first_move..])) || enough.get());
             };
             let stop = || enough.get() || budget.is_spent();
-            let mut watch = Watch { better: &mut tell, stop: &stop };
-            let outcome = self.lp.solve_watched(&limits, Simplex::Choose, Some(&mut watch))?;
+            let mut calls = Callbacks { on_improvement: &mut tell, should_stop: &stop };
+            let (left, choose) = (budget.left(), Simplex::Choose);
+            let outcome = self.lp.solve_with_callbacks(left, choose, Some(&mut calls))?;
             self.work.lps += 1;
             self.work.iterations += self.lp.iterations();
             let (solution, bound, finished) = match outcome {
@@ -123,12 +123,12 @@ impl Relaxation<'_> {
         for place in 0..self.neurons.len() {
             rows.push(f64::NEG_INFINITY, 0.0, [(Col(place), 1.0)]);
         }
-        self.lp.add_gathered(&rows);
+        self.lp.add_rows(&rows);
         for (place, Neuron { interval, .. }) in self.neurons.iter().enumerate() {
             let Interval { lower, upper } = *interval;
             let rows = [(Row(big_m + place), -lower), (Row(off + place), -upper)];
             let z = self.lp.add_col(0.0, 0.0, 1.0, &rows);
-            self.lp.set_integer(z, true);
+            self.lp.set_integer(z);
         }
     }
 

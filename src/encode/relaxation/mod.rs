@@ -508,7 +508,7 @@ impl<'q> Relaxation<'q> {
             }
             self.work.rows += 1;
         }
-        self.lp.add_gathered(&rows);
+        self.lp.add_rows(&rows);
     }
 
     /// Solves the relaxation as it is now fixed. `Ok(None)`: no point was found that fits the fixings.

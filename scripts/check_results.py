@@ -12,7 +12,7 @@ difference: numbers that are exactly adversary minus image, and a picture with t
 Exit code 0: all hold; 1: some do not, one line each; 2: cannot be checked.
 
 Traps. A byte b is the pixel float32(b) / float32(255), not b / 255 in float64. Distances are added up in float64 and
-compared without tolerance. Models that end in Softmax or ArgMax give no logits, so margins cannot be had: refused.
+compared without tolerance. Models that end in Softmax or ArgMax give no logits, so they are refused: margins cannot be computed.
 """
 
 import argparse

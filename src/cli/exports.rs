@@ -90,7 +90,11 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let stored = read_run(&args.directory)?;
     write_report(&args.directory, &stored)?;
     if let Some(file) = &args.plot {
-        Gaps::of(&stored.records).write_file(file)?;
+        let figure = Gaps::of(&stored.records).drawing();
+        let is_png = file.extension().is_some_and(|end| end == "png");
+        let drawn = if is_png { figure.png() } else { figure.svg().map(String::into_bytes) };
+        let written = drawn.and_then(|bytes| fs::write(file, bytes));
+        written.with_context(|| format!("{}: cannot write", file.display()))?;
     }
     if let Some(file) = &args.strip {
         let strip = gallery(&stored, STRIP).with_context(|| {

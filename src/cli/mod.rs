@@ -4,6 +4,7 @@ mod branch;
 mod check_proof;
 mod config;
 mod exports;
+mod inspect;
 mod maximize;
 mod merge;
 mod method;
@@ -17,7 +18,7 @@ mod workload;
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -35,7 +36,6 @@ use rw_adv::data::TargetChoice;
 use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::observer::{Observer, TreeState};
-use rw_adv::onnx::OnnxModel;
 use rw_adv::record::{ATTACK_SCHEMA, AttackRecord, AttackSettings, AttackSummary, Sketch, json};
 use rw_adv::report::{self, Paint};
 use rw_adv::run::{Contents, ProofFiles, ResultDirectory, WitnessFiles};
@@ -358,7 +358,7 @@ impl Job {
         let searched = items.par_iter().try_for_each(|item| {
             let divided = Divided(|tree: &TreeState| {
                 with_output(&|output| {
-                    output.terminal.progress.divided(tree);
+                    output.terminal.progress.divided(tree.more, tree.bound - tree.best);
                     Ok(())
                 })
             });
@@ -537,7 +537,7 @@ pub fn run() -> Result<ExitCode> {
     args.screen.set_log_level();
     let screen = args.screen.screen();
     match args.command {
-        Some(Command::Inspect { model, json }) => inspect(model, json)?,
+        Some(Command::Inspect { model, json }) => inspect::run(&model, json)?,
         Some(Command::Radius(args)) => return radius::run(args, screen),
         Some(Command::CheckProof(args)) => return check_proof::run(&args),
         Some(Command::Maximize(args)) => return maximize::run(args),
@@ -583,17 +583,6 @@ fn misplaced(matches: &ArgMatches) -> Result<(), clap::Error> {
         }
         None => Ok(()),
     }
-}
-
-fn inspect(path: PathBuf, json: bool) -> Result<()> {
-    let model = OnnxModel::load(&path)?;
-    let mut stdout = BufWriter::new(io::stdout().lock());
-    if json {
-        json::inspection(&mut stdout, &path, &model)?;
-    } else {
-        report::text::inspection(&mut stdout, &path, &model)?;
-    }
-    stdout.flush().context("stdout")
 }
 
 /// Help and version go to stdout as clap writes them; a mistake becomes one line on stderr.

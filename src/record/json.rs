@@ -1,16 +1,12 @@
-//! JSON for programs: records, summaries, inspections.
+//! JSON for programs: records and summaries.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 pub use serde_json::{Map, Value};
-
-use super::attack::ATTACK_SCHEMA;
-use crate::onnx::OnnxModel;
 
 /// One record on one line.
 pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
@@ -88,30 +84,11 @@ pub fn summary(
         "settings": settings,
         "seconds": elapsed.as_secs_f64(),
     });
-    serde_json::to_writer_pretty(&mut *out, &value)?;
-    writeln!(out)
+    pretty(out, &value)
 }
 
-/// What `inspect --json` prints.
-pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::Result<()> {
-    let layers = model
-        .network
-        .layers()
-        .iter()
-        .map(|l| json!({ "inputs": l.inputs(), "outputs": l.outputs() }));
-    let value = json!({
-        "schema": ATTACK_SCHEMA,
-        "model": path.display().to_string(),
-        "sha256": model.sha256,
-        "opset": model.opset,
-        "input_dims": model.input_dims,
-        "widths": model.network.widths(),
-        "layers": layers.collect::<Vec<_>>(),
-        "parameters": model.network.parameters(),
-        "relus": model.network.relu_count(),
-        "nodes": model.nodes,
-        "check": model.agreement,
-    });
-    serde_json::to_writer_pretty(&mut *out, &value)?;
+/// A value on many lines.
+pub fn pretty(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
 }

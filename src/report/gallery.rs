@@ -1,7 +1,7 @@
 //! The first adversaries of a run side by side.
 
 use super::png;
-use crate::judge::Verdict;
+use crate::record::Verdict;
 use crate::record::{AttackRecord, Sketches, StoredRun};
 
 /// A PNG of at most so many adversaries: image, adversary, difference, one below the other. `None` when there are none, or inputs

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use crate::judge::Verdict;
+use crate::record::Verdict;
 use crate::record::json::{self, Fields};
 use crate::record::{AttackRecord, ImageOutcome, by_image};
 

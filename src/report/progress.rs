@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
-use crate::judge::Verdict;
-use crate::observer::TreeState;
+use crate::record::Verdict;
 
 const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
 
@@ -94,14 +93,14 @@ impl Progress {
         self.bar.set_message(message(&counts, self.bar.elapsed()));
     }
 
-    /// Branch and bound has divided a set further.
-    pub fn divided(&self, tree: &TreeState) {
+    /// Branch and bound has bounded so many more nodes; its gap is now this.
+    pub fn divided(&self, more_nodes: usize, gap: f64) {
         let mut counts = self.counts.lock().expect("nobody panics while counting");
         let elapsed = self.bar.elapsed();
         let begin = || Trees { begun: elapsed, nodes: 0, gap: f64::NAN };
         let trees = counts.trees.get_or_insert_with(begin);
-        trees.nodes += tree.more;
-        trees.gap = tree.bound - tree.best;
+        trees.nodes += more_nodes;
+        trees.gap = gap;
         self.bar.set_message(message(&counts, elapsed));
     }
 
@@ -194,7 +193,7 @@ mod tests {
         }
         assert_eq!(progress.bar.message(), "1 adversarial, 2 unknown");
         for more in [40, 2] {
-            progress.divided(&TreeState { more, open: 3, bound: 0.5, best: 0.25 });
+            progress.divided(more, 0.25);
         }
         let message = progress.bar.message();
         assert_eq!(message, "1 adversarial, 2 unknown; 42 parts, 42 per second, gap 0.2500");

@@ -1,14 +1,13 @@
 //! Tables for people.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use super::histogram::histogram;
 use super::paint::Paint;
-use crate::onnx::{NodeNote, OnnxModel, Role};
 use crate::record::MaximizeRecord;
 use crate::record::{AttackRecord, AttackSummary};
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
+use crate::record::{InspectedNode, Inspection, LayerSize, NodeRole};
 
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
@@ -268,33 +267,26 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
 }
 
 /// What `inspect` prints.
-pub fn inspection(out: &mut impl Write, path: &Path, model: &OnnxModel) -> io::Result<()> {
-    let network = &model.network;
-    writeln!(out, "{}", path.display())?;
-    writeln!(out, "  sha-256     {}", model.sha256)?;
-    writeln!(out, "  opset       {}", model.opset)?;
-    writeln!(out, "  input       {}", joined(&model.input_dims, " x "))?;
-    writeln!(out, "  network     {}", joined(&network.widths(), " -> "))?;
-    writeln!(out, "  parameters  {}, {} ReLUs", network.parameters(), network.relu_count())?;
-    let last = network.layers().len() - 1;
-    for (layer, of) in network.layers().iter().enumerate() {
-        let relu = if layer < last { " + ReLU" } else { "" };
-        let folded = names(&model.nodes, |role| role == Role::Affine(layer));
+pub fn inspection(out: &mut impl Write, inspection: &Inspection) -> io::Result<()> {
+    let Inspection { layers, nodes, check, .. } = inspection;
+    writeln!(out, "{}", inspection.model)?;
+    writeln!(out, "  sha-256     {}", inspection.sha256)?;
+    writeln!(out, "  opset       {}", inspection.opset)?;
+    writeln!(out, "  input       {}", joined(&inspection.input_dims, " x "))?;
+    writeln!(out, "  network     {}", joined(&inspection.widths, " -> "))?;
+    writeln!(out, "  parameters  {}, {} ReLUs", inspection.parameters, inspection.relus)?;
+    for (layer, LayerSize { inputs, outputs }) in layers.iter().enumerate() {
+        let relu = if layer + 1 < layers.len() { " + ReLU" } else { "" };
+        let folded = names(nodes, NodeRole::Affine(layer));
         let folded = if folded.is_empty() { "identity".into() } else { folded };
-        writeln!(
-            out,
-            "  layer {layer}     {} -> {}{relu}, from {folded}",
-            of.inputs(),
-            of.outputs()
-        )?;
+        writeln!(out, "  layer {layer}     {inputs} -> {outputs}{relu}, from {folded}")?;
     }
-    for (title, role) in [("layout     ", Role::Layout), ("dropped    ", Role::Dropped)] {
-        let found = names(&model.nodes, |r| r == role);
+    for (title, role) in [("layout     ", NodeRole::Layout), ("dropped    ", NodeRole::Dropped)] {
+        let found = names(nodes, role);
         if !found.is_empty() {
             writeln!(out, "  {title} {found}")?;
         }
     }
-    let check = &model.agreement;
     writeln!(
         out,
         "  check       largest difference to tract {:.1e} on {} inputs ({:.0} % of what f32 rounding explains)",
@@ -309,9 +301,9 @@ fn joined(numbers: &[usize], between: &str) -> String {
 }
 
 /// The nodes of a role, as `fc1 (Gemm), bn (BatchNormalization)`.
-fn names(nodes: &[NodeNote], wanted: impl Fn(Role) -> bool) -> String {
-    let nodes = nodes.iter().filter(|n| wanted(n.role));
-    nodes.map(|n| format!("{} ({})", n.node, n.op)).collect::<Vec<_>>().join(", ")
+fn names(nodes: &[InspectedNode], role: NodeRole) -> String {
+    let nodes = nodes.iter().filter(|node| node.role == role);
+    nodes.map(|node| format!("{} ({})", node.node, node.op)).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use rw_adv::report::figure::{Curves, Scatter, Series};
+use rw_adv::report::figure::{Curves, Drawing, Scatter, Series};
 
 use super::compare::{CLEAR, Results, TIE, TableRow, gain};
 use super::instances::Size;
@@ -33,6 +33,18 @@ pub fn write(directory: &Path, manifest: &Manifest, results: &Results) -> Result
     store("instances.csv", csv(results))?;
     let figures = figures(directory, manifest, results)?;
     store("REPORT.md", report(manifest, results, &figures))
+}
+
+/// Writes `name.svg` and `name.png`.
+fn write_figure(figure: &Drawing, directory: &Path, name: &str) -> Result<()> {
+    let store = |end: &str, bytes: io::Result<Vec<u8>>| {
+        // A name may have dots of its own, as in `delta-0.5`.
+        let path = directory.join(format!("{name}.{end}"));
+        let written = bytes.and_then(|bytes| fs::write(&path, bytes));
+        written.with_context(|| format!("{}: cannot write", path.display()))
+    };
+    store("svg", figure.svg().map(String::into_bytes))?;
+    store("png", figure.png())
 }
 
 /// The counts that matter, for the terminal.
@@ -114,7 +126,7 @@ fn figures(
             log: random && positive,
             groups: families.iter().map(of_family).collect(),
         };
-        figure.write(&directory.join(&name))?;
+        write_figure(&figure.drawing(), directory, &name)?;
         drawn.push((name, format!("best value of {OURS} (up) against {other} (right)")));
     }
     let times = times(manifest.seconds);
@@ -137,7 +149,7 @@ fn figures(
         log_x: true,
         curves: results.methods.iter().map(|m| curve(m, &near, 1.0)).collect(),
     };
-    cactus.write(&directory.join("cactus"))?;
+    write_figure(&cactus.drawing(), directory, "cactus")?;
     drawn.push((
         "cactus".into(),
         "how many instances are within 0.1 % of the best value known, over time".into(),
@@ -160,7 +172,7 @@ fn figures(
         log_x: true,
         curves: results.methods.iter().map(|m| curve(m, height, many)).collect(),
     };
-    anytime.write(&directory.join("anytime"))?;
+    write_figure(&anytime.drawing(), directory, "anytime")?;
     drawn.push(("anytime".into(), format!("{label}, over time")));
     Ok(drawn)
 }

@@ -69,16 +69,16 @@ pub enum Mark {
 /// Marks on a white sheet, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    pub marks: Vec<Mark>,
+    pub(super) marks: Vec<Mark>,
 }
 
 impl Drawing {
-    pub fn line(&mut self, points: impl Into<Vec<Point>>, width: f64, colour: Colour) {
+    pub(super) fn line(&mut self, points: impl Into<Vec<Point>>, width: f64, colour: Colour) {
         self.marks.push(Mark::Line { points: points.into(), width, colour });
     }
 
     /// The text as an XML file may hold it: control characters become blanks.
-    pub fn text(&mut self, mut text: Text) {
+    pub(super) fn text(&mut self, mut text: Text) {
         let unfit = |c: char| c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}');
         text.text = text.text.replace(unfit, " ");
         if !text.text.trim().is_empty() {

@@ -1,12 +1,10 @@
 //! What methods have reached as time goes by.
 
-use std::path::Path;
-
 use super::axis::Scale;
 use super::canvas::{Drawing, Point};
 use super::frame::{Frame, Legend, Words};
-use super::{Series, marker, write};
-use crate::run::StoreError;
+use super::marker;
+use super::series::Series;
 
 /// Between the outermost values and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;
@@ -38,15 +36,8 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// Writes the figure to `stem.svg` and `stem.png`.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, stem: &Path) -> Result<(), StoreError> {
-        write(&self.drawing(), stem)
-    }
-
-    pub(super) fn drawing(&self) -> Drawing {
+    /// The figure, drawn.
+    pub fn drawing(&self) -> Drawing {
         let mut curves: Vec<Vec<(f64, f64)>> =
             self.curves.iter().map(|curve| curve.drawable().collect()).collect();
         for curve in &mut curves {

@@ -1,14 +1,11 @@
 //! Margin and bound of every search: what was found, what is proven, and the gap between.
 
-use std::path::Path;
-
 use super::axis::Scale;
 use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
-use super::{marker, write_file};
-use crate::judge::Verdict;
+use super::marker;
 use crate::record::AttackRecord;
-use crate::run::StoreError;
+use crate::record::Verdict;
 
 /// Between the outermost values and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;
@@ -45,15 +42,8 @@ impl Gaps {
         Self { gaps }
     }
 
-    /// Writes the figure, as SVG or PNG, whichever the file's name says.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn write_file(&self, path: &Path) -> Result<(), StoreError> {
-        write_file(&self.drawing(), path)
-    }
-
-    pub(super) fn drawing(&self) -> Drawing {
+    /// The figure, drawn.
+    pub fn drawing(&self) -> Drawing {
         let values = self.gaps.iter().flat_map(|gap| [gap.margin, gap.bound, 0.0]);
         let y = Scale::around(values, false, MARGIN);
         let x = Scale::linear(0.0, self.gaps.len() as f64 + 1.0);

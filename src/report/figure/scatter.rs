@@ -1,12 +1,10 @@
 //! One method against another, one point per instance: Figures 2 to 4 of the Relax-and-Walk paper.
 
-use std::path::Path;
-
 use super::axis::Scale;
 use super::canvas::{Colour, Drawing};
 use super::frame::{Frame, Legend, Words};
-use super::{Series, marker, write};
-use crate::run::StoreError;
+use super::marker;
+use super::series::Series;
 
 /// Between the outermost points and the frame, as a share of the axis.
 const MARGIN: f64 = 0.04;
@@ -33,15 +31,8 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Writes the figure to `stem.svg` and `stem.png`.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, stem: &Path) -> Result<(), StoreError> {
-        write(&self.drawing(), stem)
-    }
-
-    pub(super) fn drawing(&self) -> Drawing {
+    /// The figure, drawn.
+    pub fn drawing(&self) -> Drawing {
         let groups: Vec<Vec<(f64, f64)>> =
             self.groups.iter().map(|group| group.drawable().collect()).collect();
         let values = groups.iter().flatten().flat_map(|&(x, y)| [x, y]);

@@ -1,5 +1,3 @@
-use std::fs;
-
 use super::canvas::{HEIGHT, Mark, PNG_SIZE, WIDTH};
 use super::*;
 use crate::record::record;
@@ -134,29 +132,17 @@ fn every_set_of_curves_comes_out() {
 }
 
 #[test]
-fn both_files_are_written_beside_each_other() {
-    let folder = tempfile::tempdir().expect("a folder");
-    // What follows a dot is part of the name.
-    let stem = folder.path().join("delta-0.5");
+fn both_files_show_what_was_given() {
     let figure = scatter(false, vec![series("2x16", &[(1.0, 2.0), (3.0, 3.0), (f64::NAN, 1.0)])]);
-    figure.write(&stem).expect("written");
-    let svg = fs::read_to_string(folder.path().join("delta-0.5.svg")).expect("an SVG file");
+    let svg = figure.drawing().svg().expect("memory takes everything");
     for text in ["Best margin", "rw ≥ 1 % better: 2 &lt;of&gt; 3", "apgd", "rw &amp; walk", "2x16"]
     {
         assert!(svg.contains(&format!("\n{text}\n")), "{text}");
     }
     // Two points and one sample, each with its halo.
     assert_eq!(svg.matches("<circle").count(), 2 * 3);
-    let file = fs::read(folder.path().join("delta-0.5.png")).expect("a PNG file");
+    let file = figure.drawing().png().expect("memory takes everything");
     assert_eq!(png::decoded(&file).0, PNG_SIZE.0);
-}
-
-#[test]
-fn a_file_that_cannot_be_written_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let stem = folder.path().join("missing").join("a");
-    let error = Curves::default().write(&stem).expect_err("no such folder").to_string();
-    assert!(error.contains("a.svg: cannot write"), "{error}");
 }
 
 #[test]

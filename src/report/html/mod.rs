@@ -10,7 +10,7 @@ use std::io;
 use serde::Serialize;
 
 use super::table::Table;
-use crate::judge::Verdict;
+use crate::record::Verdict;
 use crate::record::json::{self, Fields, Value};
 use crate::record::{AttackRecord, ImageOutcomes, StoredRun, image_outcomes, thinned};
 use pack::{Packed, pack};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::bounds::{Arithmetic, BoundEffort, BoundMethod, LinearBounds, UpperRelaxation};
 use crate::branch::{BranchOptions, FEW, ProvenBound, TreeEvent, Until, branch_and_bound};
 use crate::budget::Budget;
-use crate::encode::{EncodeError, MilpWriteError, Relaxation, interior_point};
+use crate::encode::{EncodeError, Milp, MilpWriteError, interior_point};
 use crate::formula::Linear;
 use crate::network::Trace;
 use crate::onnx::{OnnxModel, ReplayError};
@@ -133,8 +133,8 @@ impl<'m> MaximizeProblem<'m> {
     pub fn write_milp(&self, path: &Path, budget: &Budget) -> Result<(), MilpWriteError> {
         let set = InputSet::of_domain(self.domain, self.domain.lower.clone());
         let problem = Problem { set, ..self.problem.clone() };
-        let milp = Relaxation::for_milp(&problem, self.bounds(budget).neurons());
-        milp.write_milp(path, self.constant)
+        let milp = Milp::new(&problem, self.bounds(budget).neurons());
+        milp.write(path, self.constant)
     }
 
     /// Can this method solve the problem?

@@ -11,7 +11,7 @@ use crate::branch::{
 };
 use crate::budget::Budget;
 use crate::data::{PictureLayout, Sample};
-use crate::encode::{MilpWriteError, Relaxation};
+use crate::encode::{Milp, MilpWriteError};
 use crate::judge::{Case, Contradiction, EightBit, Judge, JudgeError, Judgement, Verdict, Witness};
 use crate::network::{Label, Trace};
 use crate::observer::{Observer, TreeState};
@@ -350,7 +350,7 @@ impl<'m> Subject<'m> {
     ) -> Result<(), MilpWriteError> {
         let problem = self.problem(target);
         let neurons = self.bounds(Arithmetic::Exact, budget).neurons();
-        Relaxation::for_milp(&problem, neurons).write_milp(path, 0.0)
+        Milp::new(&problem, neurons).write(path, 0.0)
     }
 
     /// Whether a bound that holds in f32 proves that no point of the set fools the model into `target`.

@@ -578,7 +578,7 @@ fn a_relaxation_fixed_to_the_best_pattern_still_holds_the_optimum() {
         order.sort_by_key(|_| rng.random_range(0..u64::MAX));
         for place in order {
             let NeuronId { layer, index } = neurons[place];
-            relaxation.fix(place, Some(best.states[layer][index]));
+            relaxation.fix(neurons[place], Some(best.states[layer][index]));
             let claimed = solve(&mut relaxation);
             assert!(claimed >= best.value - SAME, "seed {seed}: {claimed} {best:?}");
             assert!(claimed <= before + SAME, "seed {seed}: {claimed} {before}");
@@ -586,8 +586,8 @@ fn a_relaxation_fixed_to_the_best_pattern_still_holds_the_optimum() {
         }
         // Nothing is left to relax.
         assert!((before - best.value).abs() < SAME, "seed {seed}: {before} {best:?}");
-        for place in 0..neurons.len() {
-            relaxation.fix(place, None);
+        for neuron in neurons {
+            relaxation.fix(neuron, None);
         }
         let again = solve(&mut relaxation);
         assert!((again - root).abs() < SAME, "seed {seed}: {again} {root}");

@@ -1,6 +1,7 @@
 //! Branch and bound over the budget: how much it decides, how much it proves, and how fast beside a MILP solver.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use clap::Args;
 use rayon::prelude::*;
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset, Sample, Selection};
-use rw_adv::encode::Relaxation;
+use rw_adv::encode::Milp;
 use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
@@ -245,8 +246,8 @@ fn beside_milp(
         let limit = Budget::start(Some(Duration::from_secs_f64(args.milp_seconds)), None);
         let (solved, seconds) = timed(|| {
             let bounds = neuron_bounds(&problem);
-            let milp = Relaxation::for_milp(&problem, &bounds);
-            milp.solve_milp(Some(&answer.found.best.point), &limit, |_| false)
+            let milp = Milp::new(&problem, &bounds);
+            milp.solve(Some(&answer.found.best.point), &limit, |_| ControlFlow::Continue(()))
         });
         let solved = solved?;
         Ok((seconds, solved.claimed_bound, solved.finished))

@@ -4,6 +4,7 @@ mod complete;
 mod paper;
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use rw_adv::bounds::{
 };
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset, Selection};
-use rw_adv::encode::{RegionLp, Relaxation, Work, dense_region_value};
+use rw_adv::encode::{Milp, RegionLp, Work, dense_region_value};
 use rw_adv::network::{ActivationPattern, Label, Network, Trace, torch};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::{Objective, Problem};
@@ -227,7 +228,7 @@ fn walks(out: &mut impl Write, problems: &Problems) -> Result<()> {
         let work = lp.work();
         per_region.push(1e3 * walked / work.regions as f64);
         (regions, lps) = (regions + work.regions, lps + work.lps);
-        let go_on = |_: &_| std::ops::ControlFlow::Continue(());
+        let go_on = |_: &_| ControlFlow::Continue(());
         let (rw, rw_seconds) = timed(|| {
             let bounds = neuron_bounds(&problem);
             let options = SearchOptions { patience: 11, ..SearchOptions::default() };
@@ -312,13 +313,13 @@ fn quality(
             patience: usize::MAX,
             ..SearchOptions::default()
         };
-        let go_on = |_: &_| std::ops::ControlFlow::Continue(());
+        let go_on = |_: &_| ControlFlow::Continue(());
         let (found, search_seconds) =
             timed(|| search(&problem, &|| &bounds, &options, &budget, go_on));
         let limit = Budget::start(Some(Duration::from_secs_f64(proof_seconds)), None);
         let (answer, proof) = timed(|| {
-            let milp = Relaxation::for_milp(&problem, &bounds);
-            milp.solve_milp(Some(&found.best.point), &limit, |_| false)
+            let milp = Milp::new(&problem, &bounds);
+            milp.solve(Some(&found.best.point), &limit, |_| ControlFlow::Continue(()))
         });
         (searching, proving) = (searching + search_seconds, proving + proof);
         let answer = answer?;
@@ -387,7 +388,7 @@ fn upper_bounds(out: &mut impl Write, mut problems: Problems, deltas: &[f64]) ->
             let f32 = Arithmetic::F32;
             let in_f32 = bound(&problem.set, UpperRelaxation::Envelopes, steps, f32).0;
             let options = SearchOptions { seed: image.image as u64, ..SearchOptions::default() };
-            let go_on = |_: &_| std::ops::ControlFlow::Continue(());
+            let go_on = |_: &_| ControlFlow::Continue(());
             let found =
                 search(&problem, &|| linear.neurons(), &options, &Budget::unlimited(), go_on)
                     .best

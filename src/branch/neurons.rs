@@ -10,7 +10,7 @@ use crate::bounds::{
     CertifiedBound, Interval, LinearBounds, Multipliers, NeuronBounds, NeuronDuals, Sign, Stability,
 };
 use crate::budget::Budget;
-use crate::encode::{Relaxation, RelaxationSolution, WarmStart};
+use crate::encode::{PartRelaxation, PartSolution, WarmStart};
 use crate::network::{NeuronId, Trace};
 use crate::problem::{Candidate, Problem};
 use crate::proof::{Certificate, Evidence, SplitSide};
@@ -83,7 +83,7 @@ impl SignTree {
         budget: &Budget,
     ) -> BoundedNode {
         let neurons = linear.neurons();
-        let mut relaxation = Relaxation::of_part(&self.problem, linear, signs, warm_start);
+        let mut relaxation = PartRelaxation::new(&self.problem, linear, signs, warm_start);
         let relaxed = match relaxation.solve(budget) {
             Ok(Some(relaxed)) => relaxed,
             Ok(None) => {
@@ -112,7 +112,7 @@ impl SignTree {
         };
         let next = by_worth.max_by(better).map(|(_, id)| id);
         let (ground, neurons) = (Arc::clone(self), neurons.clone());
-        let RelaxationSolution { warm_start, multipliers, .. } = relaxed;
+        let PartSolution { warm_start, multipliers, .. } = relaxed;
         let patch = SignNode { ground, neurons, next, warm_start, multipliers };
         BoundedNode { proven, point, patch: Some(Arc::new(patch)) }
     }

@@ -2,7 +2,7 @@
 //! next.
 
 use super::error::EncodeError;
-use super::moves::Moves;
+use super::move_columns::MoveColumns;
 use super::solve::{Work, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, Simplex};
@@ -13,7 +13,7 @@ pub struct Vertices<'s> {
     set: &'s InputSet,
     budget: Budget<'s>,
     /// Made for the first function.
-    lp: Option<(LpModel, Moves)>,
+    lp: Option<(LpModel, MoveColumns)>,
     work: Work,
 }
 
@@ -43,12 +43,12 @@ impl<'s> Vertices<'s> {
             return Ok(set.maximise(w));
         }
         let (lp, moves) = self.lp.get_or_insert_with(|| {
-            let (mut lp, mut moves) = (LpModel::new(), Moves::new(set));
+            let (mut lp, mut moves) = (LpModel::new(), MoveColumns::new(set));
             moves.begin(&mut lp);
-            moves.join_all(&mut lp, &vec![0.0; set.dimension()]);
+            moves.add_all(&mut lp, &vec![0.0; set.dimension()]);
             (lp, moves)
         });
-        let costs: Vec<f64> = moves.joined().map(|m| m.sign * w[m.pixel]).collect();
+        let costs: Vec<f64> = moves.columns().map(|c| c.at.sign * w[c.at.pixel]).collect();
         lp.set_costs(&costs);
         let solution = solve(lp, Simplex::Primal, &self.budget, &mut self.work)?;
         let point = moves.point(set, &solution.cols);

@@ -70,13 +70,13 @@ impl<'q> RelaxedStarts<'q> {
             };
             self.drawn[place] = true;
             weights[place] = 0.0;
-            let NeuronId { layer, index } = self.neurons[place];
-            self.relaxation.fix(place, Some(!pattern.get(layer, index)));
+            let neuron @ NeuronId { layer, index } = self.neurons[place];
+            self.relaxation.fix(neuron, Some(!pattern.get(layer, index)));
             match self.relaxation.solve(budget) {
                 Ok(Some(relaxed)) => return Ok(self.current.insert(relaxed).point.clone()),
-                Ok(None) => self.relaxation.fix(place, None),
+                Ok(None) => self.relaxation.fix(neuron, None),
                 Err(error) => {
-                    self.relaxation.fix(place, None);
+                    self.relaxation.fix(neuron, None);
                     return Err(error);
                 }
             }
@@ -98,9 +98,9 @@ impl<'q> RelaxedStarts<'q> {
     /// Lets all neurons go, to begin with the first layer again.
     fn let_go(&mut self) {
         self.layer = 0;
-        for place in 0..self.neurons.len() {
-            if std::mem::take(&mut self.drawn[place]) {
-                self.relaxation.fix(place, None);
+        for (&neuron, drawn) in self.neurons.iter().zip(&mut self.drawn) {
+            if std::mem::take(drawn) {
+                self.relaxation.fix(neuron, None);
             }
         }
     }

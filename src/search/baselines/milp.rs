@@ -1,7 +1,7 @@
 //! Branch and bound on the whole problem.
 
 use crate::bounds::NeuronBounds;
-use crate::encode::{EncodeError, Relaxation, Work};
+use crate::encode::{EncodeError, Milp, Work};
 use crate::network::Trace;
 use crate::problem::Problem;
 use crate::search::incumbent::Incumbent;
@@ -35,10 +35,10 @@ pub(crate) fn branch_and_bound<'q>(
     }
     let start = warm.then(|| incumbent.best.point.clone());
     let mut trace = Trace::new(&problem.network);
-    let relaxation = Relaxation::for_milp(problem, bounds());
-    let answer = relaxation.solve_milp(start.as_deref(), budget, |point| {
+    let milp = Milp::new(problem, bounds());
+    let answer = milp.solve(start.as_deref(), budget, |point| {
         incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
-        incumbent.stop().is_some()
+        if incumbent.stop().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let (finished, claimed_bound) = match answer {
         Ok(answer) => {

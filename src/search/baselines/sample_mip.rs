@@ -4,11 +4,12 @@
 //! What is ours: the forward pass, the region LP with rows on demand, big-M from our bounds.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use rand_chacha::ChaCha8Rng;
 
 use crate::bounds::NeuronBounds;
-use crate::encode::{EncodeError, RegionLp, Relaxation, Vertices, Work};
+use crate::encode::{EncodeError, Milp, RegionLp, Vertices, Work};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::Problem;
 use crate::search::MethodResult;
@@ -79,11 +80,15 @@ fn follow<'q>(
                 .map(move |(index, _)| NeuronId { layer, index })
         });
         let free: HashSet<NeuronId> = zero.chain(held.drain(..)).collect();
-        let around = Relaxation::around(problem, bounds(), &pattern, &free);
-        let answer = around.solve_milp(Some(&here.point), budget, |point| {
+        let around = Milp::around(problem, bounds(), &pattern, &free);
+        let answer = around.solve(Some(&here.point), budget, |point| {
             let mut trace = Trace::new(&problem.network);
             incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
-            incumbent.stop().is_some()
+            if incumbent.stop().is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         *milps = *milps + answer.work;
         let Some(point) = answer.point else { return Err(EncodeError::Budget) };

@@ -1,0 +1,207 @@
+//! The problem as a MILP: the network's LP with a binary for every unstable neuron instead of the chord, whole or with all but a few neurons held in
+//! their state of a pattern.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::error::{EncodeError, MilpWriteError};
+use super::network_lp::{NetworkLp, NeuronSplit, RowKind, UnstableNeuron};
+use super::solve::Work;
+use crate::bounds::{Interval, NeuronBounds};
+use crate::budget::Budget;
+use crate::lp::{Callbacks, Col, LpOutcome, LpSolution, NewRows, Row, Simplex};
+use crate::network::{ActivationPattern, NeuronId};
+use crate::problem::Problem;
+
+/// What branch and bound of the MILP solver found.
+#[derive(Clone, Debug)]
+pub struct MilpSolution {
+    /// The best point it found, if any.
+    pub point: Option<Vec<f64>>,
+    /// What it claims no point can exceed, if it claims anything.
+    pub claimed_bound: Option<f64>,
+    /// Whether it claims that its best point is optimal.
+    pub finished: bool,
+    /// What that has cost.
+    pub work: Work,
+}
+
+/// A problem as a MILP, with big-M constants from the neurons' bounds.
+pub struct Milp<'p> {
+    lp: NetworkLp<'p>,
+    /// The columns of the binaries, once they exist, in the order of the neurons' columns.
+    col_from_state: Vec<Col>,
+}
+
+/// How one run of the MILP solver ended: its best point, its bound, and whether it claims an optimum.
+struct SolverRun {
+    best: Option<LpSolution>,
+    claimed_bound: Option<f64>,
+    finished: bool,
+}
+
+impl<'p> Milp<'p> {
+    /// The whole problem.
+    pub fn new(problem: &'p Problem, bounds: &NeuronBounds) -> Self {
+        Self::of_split(problem, NeuronSplit::by_stability(&problem.network, bounds))
+    }
+
+    /// The problem with every neuron but the `free` ones held in its state of `pattern`.
+    pub fn around(
+        problem: &'p Problem,
+        bounds: &NeuronBounds,
+        pattern: &ActivationPattern,
+        free: &HashSet<NeuronId>,
+    ) -> Self {
+        let pin = |id: NeuronId| (!free.contains(&id)).then(|| pattern.get(id.layer, id.index));
+        Self::of_split(problem, NeuronSplit::pinning(&problem.network, bounds, pin))
+    }
+
+    fn of_split(problem: &'p Problem, split: NeuronSplit) -> Self {
+        let mut lp = NetworkLp::new(problem, split);
+        lp.start_cold();
+        Self { lp, col_from_state: Vec::new() }
+    }
+
+    /// Solves by the solver's branch and bound, starting from `incumbent` if there is one. `better` is called with every better point; `Break`
+    /// stops the solver.
+    ///
+    /// # Errors
+    /// When the time is up before anything is known, or the solver fails.
+    pub fn solve(
+        mut self,
+        incumbent: Option<&[f64]>,
+        budget: &Budget,
+        mut better: impl FnMut(&[f64]) -> ControlFlow<()>,
+    ) -> Result<MilpSolution, EncodeError> {
+        if !self.lp.signs.is_empty() {
+            // Of many signs few matter: the LP finds out which.
+            self.lp.solve(budget)?;
+        }
+        self.complete();
+        loop {
+            let run = self.run_solver(incumbent, budget, &mut better)?;
+            let point = run.best.as_ref().map(|best| self.lp.point(&best.cols));
+            if let (Some(point), Some(best), true) = (&point, &run.best, run.finished) {
+                let g = self.lp.pre_activations(point, &best.cols);
+                let missing: Vec<(NeuronId, RowKind)> =
+                    self.lp.violated_signs(&g).map(|(_, id, kind)| (id, kind)).collect();
+                if !missing.is_empty() {
+                    self.lp.add_rows(&missing);
+                    continue;
+                }
+            }
+            let SolverRun { claimed_bound, finished, .. } = run;
+            return Ok(MilpSolution { point, claimed_bound, finished, work: self.lp.work });
+        }
+    }
+
+    /// One run of the MILP solver on the rows that there are.
+    fn run_solver(
+        &mut self,
+        incumbent: Option<&[f64]>,
+        budget: &Budget,
+        better: &mut dyn FnMut(&[f64]) -> ControlFlow<()>,
+    ) -> Result<SolverRun, EncodeError> {
+        if budget.is_spent() {
+            return Err(EncodeError::Budget);
+        }
+        if let Some(incumbent) = incumbent {
+            let start = self.columns_at(incumbent);
+            self.lp.lp.set_start(&start);
+        }
+        let NetworkLp { lp, moves, problem, costs, work, .. } = &mut self.lp;
+        let stopped = Cell::new(false);
+        let mut tell = |cols: &[f64]| {
+            let answer = better(&moves.point(&problem.set, cols));
+            stopped.set(stopped.get() || answer.is_break());
+        };
+        let stop = || stopped.get() || budget.is_spent();
+        let mut callbacks = Callbacks { on_improvement: &mut tell, should_stop: &stop };
+        let outcome =
+            lp.solve_with_callbacks(budget.left(), Simplex::Choose, Some(&mut callbacks))?;
+        work.lps += 1;
+        work.iterations += lp.iterations();
+        let (best, bound, finished) = match outcome {
+            LpOutcome::Optimal(solution) => {
+                let bound = Some(solution.bound);
+                (Some(solution), bound, true)
+            }
+            LpOutcome::Limit(stopped) => (stopped.incumbent, stopped.bound, false),
+            other => return Err(EncodeError::without_solution(&other)),
+        };
+        let claimed_bound = bound.map(|bound| costs.constant + bound.value());
+        let claimed_bound = claimed_bound.filter(|bound| bound.is_finite());
+        Ok(SolverRun { best, claimed_bound, finished })
+    }
+
+    /// Writes the model for other solvers, in the format (`.mps` or `.lp`) that the name ends in. Columns are called after
+    /// what they mean: `h_1_5` and `z_1_5` are output and state of neuron 5 of the first hidden layer, `up_7` and `down_7` how far input 7 moves
+    /// from where it stands. `offset` is added to the objective.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(mut self, path: &Path, offset: f64) -> Result<(), MilpWriteError> {
+        self.complete();
+        let NetworkLp { lp, neurons, moves, costs, .. } = &mut self.lp;
+        let place =
+            |neuron: &UnstableNeuron| format!("{}_{}", neuron.id.layer + 1, neuron.id.index);
+        for (col, neuron) in neurons.iter() {
+            lp.set_col_name(col, &format!("h_{}", place(neuron)));
+        }
+        for column in moves.columns() {
+            let direction = if column.at.sign > 0.0 { "up" } else { "down" };
+            lp.set_col_name(column.col, &format!("{direction}_{}", column.at.pixel));
+        }
+        for (&col, (_, neuron)) in self.col_from_state.iter().zip(neurons.iter()) {
+            lp.set_col_name(col, &format!("z_{}", place(neuron)));
+        }
+        Ok(lp.write(path, costs.constant + offset)?)
+    }
+
+    /// Adds every move and row that is still missing, and the binaries.
+    fn complete(&mut self) {
+        let lp = &mut self.lp;
+        let missing = lp.moves.best_missing(f64::NEG_INFINITY, usize::MAX, |_, _| 0.0);
+        lp.add_moves(&missing);
+        let ids = || lp.neurons.iter().map(|(_, neuron)| neuron.id);
+        let without = ids().filter(|&id| !lp.rows.contains(id, RowKind::Lower));
+        let lower: Vec<(NeuronId, RowKind)> = without.map(|id| (id, RowKind::Lower)).collect();
+        let big_m: Vec<(NeuronId, RowKind)> = ids().map(|id| (id, RowKind::BigM)).collect();
+        lp.add_rows(&lower);
+        // Rows first, then columns: the solver turns its matrix around whenever the one follows the other.
+        lp.add_rows(&big_m);
+        let mut off_rows = NewRows::default();
+        for (col, _) in lp.neurons.iter() {
+            off_rows.push(f64::NEG_INFINITY, 0.0, [(col, 1.0)]);
+        }
+        let Row(first_off) = lp.lp.add_rows(&off_rows);
+        for (k, (_, neuron)) in lp.neurons.iter().enumerate() {
+            let Interval { lower, upper } = neuron.interval;
+            let big_m = lp.rows.row_from_neuron(neuron.id, RowKind::BigM).expect("just added");
+            let entries = [(big_m, -lower), (Row(first_off + k), -upper)];
+            let state = lp.lp.add_col(0.0, 0.0, 1.0, &entries);
+            lp.lp.set_integer(state);
+            self.col_from_state.push(state);
+        }
+    }
+
+    /// The values of all columns at the input `x`.
+    fn columns_at(&self, x: &[f64]) -> Vec<f64> {
+        let NetworkLp { lp, neurons, moves, problem, affine, .. } = &self.lp;
+        let mut trace = affine.trace();
+        problem.network.forward(x, &mut trace);
+        let mut values = vec![0.0; lp.cols()];
+        for ((col, neuron), state) in neurons.iter().zip(&self.col_from_state) {
+            let NeuronId { layer, index } = neuron.id;
+            values[col.0] = trace.activations(layer)[index];
+            values[state.0] = f64::from(u8::from(trace.pre_activations(layer)[index] > 0.0));
+        }
+        for (col, amount) in moves.amounts(&problem.set, x) {
+            values[col.0] = amount;
+        }
+        values
+    }
+}

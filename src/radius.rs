@@ -5,6 +5,8 @@
 //! bisection stands for itself, a proof over a whole ball or a witness with its own distance, so nothing is assumed
 //! about what lies between. What may be missed is a larger proof or a nearer adversary, never the order of the two.
 
+use serde::{Deserialize, Serialize};
+
 use crate::budget::Budget;
 use crate::data::Sample;
 use crate::judge::{EightBit, JudgeError, Verdict, Witness};
@@ -64,7 +66,8 @@ impl RadiusOptions {
 }
 
 /// Why work on an image ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RadiusStop {
     /// Both radii are as precise as was asked.
     Precision,

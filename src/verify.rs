@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bounds::{Arithmetic, BoundEffort, CertifiedBound, LinearBounds, UpperRelaxation};
 use crate::branch::{
     BranchOptions, BranchResult, BranchStop, FEW, ProvenBound, TreeEvent, Until, branch_and_bound,
@@ -100,7 +102,8 @@ impl Attack {
 }
 
 /// When an answer is good enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Goal {
     /// The largest margin and the smallest bound.
     #[default]
@@ -110,7 +113,8 @@ pub enum Goal {
 }
 
 /// Why work on an image and target ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// So many starts in a row brought nothing.
     NoGain,

@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::budget::Budget;
 use crate::encode::{EncodeError, RegionLp, RegionOptimum};
 use crate::network::{ActivationPattern, NeuronId, Trace};
@@ -20,7 +22,8 @@ const EPSILON: f64 = 0.01;
 const MOST_SINGLES: usize = 6;
 
 /// How to leave a region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum WayOut {
     /// Turn the neurons that hold the optimum back: all at once, then one at a time.
     #[default]

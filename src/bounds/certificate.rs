@@ -1,5 +1,7 @@
 //! Upper bounds of `objective · y` over the whole set that hold whatever rounding does.
 
+use serde::{Deserialize, Serialize};
+
 use super::Interval;
 use super::Stability;
 use super::linear::{Choice, LinearBounds, Multipliers, UpperRelaxation, default_slope};
@@ -23,7 +25,8 @@ const MEMORY: (f64, f64) = (0.8, 0.95);
 const FIRST_SHARE: f64 = 0.8;
 
 /// How a bound was proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BoundMethod {
     /// Backward linear bounds with chords and fixed slopes.
     Crown,

@@ -12,9 +12,9 @@ use rw_adv::encode::EncodeError;
 use rw_adv::formula::Linear;
 use rw_adv::maximize::MaximizeProblem;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::record::{MaximizeRecord, MaximizeSettings, json};
+use rw_adv::record::{Contents, MaximizeRecord, MaximizeSettings, json};
 use rw_adv::report;
-use rw_adv::run::{Contents, ResultDirectory};
+use rw_adv::run::ResultDirectory;
 use rw_adv::sets::Domain;
 use rw_adv::verify::OPTIMAL_GAP;
 
@@ -116,8 +116,8 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
         objective: args.objective,
         bounds: args.bounds,
         constraints: args.constraints.map(|file| file.display().to_string()),
-        method: options.method.name(),
-        way_out: args.method.way_out(),
+        method: options.method,
+        way_out: options.way_out,
         patience: options.patience,
         branch: branch.map(|branch| branch.nodes),
         gap: branch.map_or(OPTIMAL_GAP, |branch| branch.gap),

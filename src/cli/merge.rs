@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::record::{
-    ATTACK_SCHEMA, AttackRecord, AttackSummary, RADIUS_SCHEMA, RadiusRecord, RadiusSummary,
-    Resumable,
+    ATTACK_SCHEMA, AttackRecord, AttackSummary, Contents, RADIUS_SCHEMA, RadiusRecord,
+    RadiusSummary, Resumable, Summarize,
 };
 use rw_adv::report::text;
-use rw_adv::run::{self, Contents, Manifest, StoreError, read_run, write_report, write_summary};
+use rw_adv::run::{self, Manifest, StoreError, read_run, write_report, write_summary};
 use serde::Serialize;
 
 use super::complain;
@@ -46,16 +46,14 @@ fn merge(directory: &Path) -> Result<ExitCode> {
     match manifest.contents() {
         Contents::Attacks => {
             let (records, seconds) = records::<AttackRecord>(directory, &manifest)?;
-            let mut summary = AttackSummary::new(asked);
-            records.iter().for_each(|record| summary.add(record));
+            let summary = AttackSummary::of(&records, asked, false);
             finish(directory, &manifest, (ATTACK_SCHEMA, &summary), seconds)?;
             write_report(directory, &read_run(directory)?)?;
             print(records.len(), asked, |out| text::summary(out, &summary, seconds, skipped))
         }
         Contents::Radii => {
             let (records, seconds) = records::<RadiusRecord>(directory, &manifest)?;
-            let mut summary = RadiusSummary::new(asked);
-            records.iter().for_each(|record| summary.add(record));
+            let summary = RadiusSummary::of(&records, asked, false);
             finish(directory, &manifest, (RADIUS_SCHEMA, &summary), seconds)?;
             print(records.len(), asked, |out| text::radius_summary(out, &summary, seconds, skipped))
         }

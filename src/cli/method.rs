@@ -55,12 +55,4 @@ impl MethodArgs {
         };
         Ok(SearchOptions { seed, patience, method, way_out })
     }
-
-    /// The name of the way out of regions.
-    pub fn way_out(&self) -> &'static str {
-        match self.way_out {
-            WayOutArg::Flip => "flip",
-            WayOutArg::Epsilon => "epsilon",
-        }
-    }
 }

@@ -36,9 +36,11 @@ use rw_adv::data::TargetChoice;
 use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::observer::{Observer, TreeState};
-use rw_adv::record::{ATTACK_SCHEMA, AttackRecord, AttackSettings, AttackSummary, Sketch, json};
+use rw_adv::record::{
+    ATTACK_SCHEMA, AttackRecord, AttackSettings, AttackSummary, Contents, Sketch, Summarize, json,
+};
 use rw_adv::report::{self, Paint};
-use rw_adv::run::{Contents, ProofFiles, ResultDirectory, WitnessFiles};
+use rw_adv::run::{ProofFiles, ResultDirectory, WitnessFiles};
 use rw_adv::search::Method;
 use rw_adv::verify::{Attack, Goal, Subject};
 
@@ -211,15 +213,6 @@ enum GoalArg {
     Verdict,
 }
 
-impl GoalArg {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Optimum => "optimum",
-            Self::Verdict => "verdict",
-        }
-    }
-}
-
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{} (HiGHS {})", env!("CARGO_PKG_VERSION"), rw_adv::lp::solver_version())
 });
@@ -262,8 +255,6 @@ fn threads(text: &str) -> Result<usize, String> {
 struct Job {
     problem: Workload,
     attack: Attack,
-    goal: GoalArg,
-    method: MethodArgs,
     run: RunArgs,
     write_model: Option<PathBuf>,
     proof: Option<PathBuf>,
@@ -287,19 +278,8 @@ impl Job {
         let branch = args.branch.options(problem.images());
         let proofs = args.proof.is_some();
         let attack = Attack { delta, norm, search, goal, branch, proofs };
-        let AttackArgs { goal, method, write_model, proof, exports, exit_code, .. } = args;
-        Ok(Self {
-            problem,
-            attack,
-            goal,
-            method,
-            run,
-            write_model,
-            proof,
-            exports,
-            exit_code,
-            screen,
-        })
+        let AttackArgs { write_model, proof, exports, exit_code, .. } = args;
+        Ok(Self { problem, attack, run, write_model, proof, exports, exit_code, screen })
     }
 
     /// What was asked for, to be kept beside the results.
@@ -310,10 +290,10 @@ impl Job {
             delta,
             branch: branch.map(|branch| branch.nodes),
             gap: self.attack.gap(),
-            method: search.method.name(),
+            method: search.method,
             warm_start: search.method == Method::Milp { warm: true },
-            goal: self.goal.name(),
-            way_out: self.method.way_out(),
+            goal: self.attack.goal,
+            way_out: search.way_out,
         }
     }
 
@@ -338,14 +318,12 @@ impl Job {
         }
         let files = Files { witnesses, proofs };
         catch_interrupts()?;
-        let mut summary = AttackSummary::new(asked);
-        finished.iter().for_each(|record| summary.add(record));
         let outlives_reader = results.is_some() || self.exit_code || exports.wanted();
         let output = Mutex::new(Output {
             terminal: Terminal::new(self.screen, outlives_reader, asked - finished.len()),
             paint: self.screen.paint,
             results,
-            summary,
+            asked,
             finished: finished.len(),
             records: finished,
             json: self.run.json,
@@ -376,11 +354,11 @@ impl Job {
                 done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
             })
         });
-        let mut output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
         let interrupted = STOP.load(Ordering::Relaxed);
-        output.summary.interrupted = interrupted;
-        let adversarial = output.summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
-        let finished = output.finish(&settings, clock.elapsed(), skipped, exports);
+        let summary = AttackSummary::of(&output.records, output.asked, interrupted);
+        let adversarial = summary.verdicts.get(&Verdict::Adversarial).copied().unwrap_or(0);
+        let finished = output.finish(summary, &settings, clock.elapsed(), skipped, exports);
         searched?;
         let shortfall = finished?;
         Ok(match adversarial {
@@ -467,7 +445,8 @@ struct Output {
     results: Option<ResultDirectory>,
     /// All of them, also those that were there before.
     records: Vec<AttackRecord>,
-    summary: AttackSummary,
+    /// How many were asked for.
+    asked: usize,
     /// Records that were there before.
     finished: usize,
     json: bool,
@@ -484,7 +463,6 @@ impl Output {
             results.draw(&item.sample, record.target, sketch)?;
             results.keep(record)?;
         }
-        self.summary.add(record);
         self.records.push(record.clone());
         let (json, paint) = (self.json, self.paint);
         self.terminal.print(|out| {
@@ -497,6 +475,7 @@ impl Output {
     /// Says so if certified accuracy is below what was asked for.
     fn finish(
         mut self,
+        summary: AttackSummary,
         settings: &AttackSettings,
         elapsed: Duration,
         skipped: usize,
@@ -504,13 +483,13 @@ impl Output {
     ) -> Result<Option<String>> {
         self.terminal.progress.finish();
         if let Some(results) = &self.results {
-            results.finish(ATTACK_SCHEMA, &self.summary, settings, elapsed)?;
+            results.finish(ATTACK_SCHEMA, &summary, settings, elapsed)?;
             results.report()?;
         }
         self.records.sort_by_key(|record| (record.image, record.target));
         let shortfall = exports.write(&self.records, &json::fields(settings))?;
         if !self.json {
-            let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
+            let (finished, seconds) = (self.finished, elapsed.as_secs_f64());
             self.terminal.print(|out| {
                 report::text::continued(out, finished)?;
                 report::text::summary(out, &summary, seconds, skipped)

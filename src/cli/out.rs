@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{Key, Resumable};
-use rw_adv::run::{Contents, Manifest, OpenMode, OpenRun, ResultDirectory, Shard, WitnessFiles};
+use rw_adv::record::{Contents, Key, Resumable};
+use rw_adv::run::{Manifest, OpenMode, OpenRun, ResultDirectory, Shard, WitnessFiles};
 use serde::Serialize;
 
 use super::at_least_one;

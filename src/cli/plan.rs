@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rw_adv::record::{AttackRecord, CommonSettings, RadiusRecord, json};
-use rw_adv::run::{Contents, Manifest, Plan};
+use rw_adv::record::{AttackRecord, CommonSettings, Contents, RadiusRecord, json};
+use rw_adv::run::{Manifest, Plan};
 use serde::Serialize;
 
 use super::workload::{Item, RunArgs};

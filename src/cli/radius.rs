@@ -10,9 +10,11 @@ use rayon::prelude::*;
 use rw_adv::budget::Budget;
 use rw_adv::data::TargetChoice;
 use rw_adv::radius::{RadiusOptions, radii};
-use rw_adv::record::{RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary, json};
+use rw_adv::record::{
+    Contents, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary, Summarize, json,
+};
 use rw_adv::report;
-use rw_adv::run::{Contents, ResultDirectory, WitnessFiles};
+use rw_adv::run::{ResultDirectory, WitnessFiles};
 use rw_adv::search::SearchOptions;
 
 use super::out::Work;
@@ -87,13 +89,12 @@ impl Job {
         let work = self.run.out.begin(Contents::Radii, &settings, items, dims)?;
         let Work { items, asked, finished, results, witnesses } = work;
         catch_interrupts()?;
-        let mut summary = RadiusSummary::new(asked);
-        finished.iter().for_each(|record| summary.add(record));
         let mut output = Output {
             terminal: Terminal::new(self.screen, results.is_some(), items.len()),
             results,
-            summary,
+            asked,
             finished: finished.len(),
+            records: finished,
             json: self.run.json,
         };
         output.begin()?;
@@ -108,10 +109,10 @@ impl Job {
             // A record that cannot be written ends the run: what is on disk stays, nothing more is computed in vain.
             done.inspect_err(|_| STOP.store(true, Ordering::Relaxed))
         });
-        let mut output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let output = output.into_inner().unwrap_or_else(PoisonError::into_inner);
         let interrupted = STOP.load(Ordering::Relaxed);
-        output.summary.interrupted = interrupted;
-        let finished = output.finish(&settings, clock.elapsed(), skipped);
+        let summary = RadiusSummary::of(&output.records, output.asked, interrupted);
+        let finished = output.finish(summary, &settings, clock.elapsed(), skipped);
         searched?;
         finished?;
         Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS })
@@ -147,7 +148,10 @@ impl Job {
 struct Output {
     terminal: Terminal,
     results: Option<ResultDirectory>,
-    summary: RadiusSummary,
+    /// All of them, also those that were there before.
+    records: Vec<RadiusRecord>,
+    /// How many were asked for.
+    asked: usize,
     /// Records that were there before.
     finished: usize,
     json: bool,
@@ -162,7 +166,7 @@ impl Output {
         if let Some(results) = &mut self.results {
             results.keep(record)?;
         }
-        self.summary.add(record);
+        self.records.push(record.clone());
         let json = self.json;
         self.terminal.print(|out| {
             if json { json::line(out, record) } else { report::text::radius_row(out, record) }
@@ -173,18 +177,19 @@ impl Output {
 
     fn finish(
         mut self,
+        summary: RadiusSummary,
         settings: &RadiusSettings,
         elapsed: Duration,
         skipped: usize,
     ) -> Result<()> {
         self.terminal.progress.finish();
         if let Some(results) = &self.results {
-            results.finish(RADIUS_SCHEMA, &self.summary, settings, elapsed)?;
+            results.finish(RADIUS_SCHEMA, &summary, settings, elapsed)?;
         }
         if self.json {
             return Ok(());
         }
-        let (summary, finished, seconds) = (self.summary, self.finished, elapsed.as_secs_f64());
+        let (finished, seconds) = (self.finished, elapsed.as_secs_f64());
         self.terminal.print(|out| {
             report::text::continued(out, finished)?;
             report::text::radius_summary(out, &summary, seconds, skipped)

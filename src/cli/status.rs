@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{AttackRecord, RadiusRecord, Resumable};
+use rw_adv::record::{AttackRecord, Contents, RadiusRecord, Resumable};
 use rw_adv::report::text;
-use rw_adv::run::{Contents, Manifest, RecordSet};
+use rw_adv::run::{Manifest, RecordSet};
 
 use super::at_least_one;
 

@@ -154,7 +154,7 @@ impl Workload {
             data: self.data.describe(),
             data_sha256: data_sha256(items.iter().map(|item| &item.sample)),
             images: self.images.clone(),
-            norm: self.norm.name(),
+            norm: self.norm,
             target: self.asked.to_string(),
             seed: run.seed,
             patience,

@@ -1,52 +1,25 @@
 //! One answer to one problem. Field names are a contract with users' scripts.
 
-use serde::Serialize;
+use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
+use super::settings::MaximizeSettings;
+use crate::bounds::BoundMethod;
 use crate::maximize::Maximum;
 use crate::sets::Domain;
+use crate::verify::Stop;
 
 /// The version of the record format.
 pub const MAXIMIZE_SCHEMA: &str = "rw-adv/maximize/1";
 
-/// What was asked for.
-#[derive(Clone, Debug, Serialize)]
-pub struct MaximizeSettings {
-    /// The model's file.
-    pub model: String,
-    /// SHA-256 of the model.
-    pub model_sha256: String,
-    /// Inputs, hidden widths, outputs.
-    pub widths: Vec<usize>,
-    /// The objective as it was given.
-    pub objective: String,
-    /// Lower and upper bound of the inputs that the file of constraints does not name.
-    #[serde(rename = "box")]
-    pub bounds: [f64; 2],
-    /// The file of bounds and constraints.
-    pub constraints: Option<String>,
-    /// The algorithm.
-    pub method: &'static str,
-    /// How walks leave a region.
-    pub way_out: &'static str,
-    /// Starts in a row without gain that end the search.
-    pub patience: usize,
-    /// Parts bounded at most, if the domain is divided.
-    pub branch: Option<usize>,
-    /// Below this gap a value counts as optimal.
-    pub gap: f64,
-    /// Seconds, if limited.
-    pub time_limit: Option<f64>,
-    /// The seed.
-    pub seed: u64,
-}
-
 /// What is known about the maximum. What was not computed is `null`, never a made-up number.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MaximizeRecord {
     /// The version of the record format, `rw-adv/maximize/1`.
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// The version of the program.
-    pub version: &'static str,
+    pub version: Cow<'static, str>,
     /// What was asked for.
     #[serde(flatten)]
     pub settings: MaximizeSettings,
@@ -59,7 +32,7 @@ pub struct MaximizeRecord {
     /// `upper_bound − value`.
     pub gap: Option<f64>,
     /// How the bound was proven: `envelope`, or `branch` if the domain was divided.
-    pub bound_method: Option<&'static str>,
+    pub bound_method: Option<BoundMethod>,
     /// Whether the gap is closed: no point has a larger value (by 1e-6, or `--gap`).
     pub optimal: bool,
     /// What branch and bound claims no point can exceed: not a proof. With `--method milp` only.
@@ -87,14 +60,14 @@ pub struct MaximizeRecord {
     /// Parts that were still to be divided.
     pub open_nodes: usize,
     /// Seconds and the bound that was reached then, with `--branch`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound_trace: Vec<(f64, f64)>,
     /// Time spent.
     pub seconds: f64,
     /// Time until the best point was found.
     pub seconds_to_best: f64,
     /// Why work ended.
-    pub stop: &'static str,
+    pub stop: Stop,
     /// The network's outputs at the point, in `f64`.
     pub outputs: Vec<f64>,
     /// The point, exactly within its bounds.
@@ -118,13 +91,13 @@ impl MaximizeRecord {
         // What overflowed is no bound.
         let bounded = maximum.upper_bound.is_finite();
         Self {
-            schema: MAXIMIZE_SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
+            schema: MAXIMIZE_SCHEMA.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
             value: maximum.value,
             value_f32: maximum.value_f32,
             upper_bound: bounded.then_some(maximum.upper_bound),
             gap: bounded.then_some(maximum.gap()),
-            bound_method: bounded.then_some(maximum.bound_method.name()),
+            bound_method: bounded.then_some(maximum.bound_method),
             optimal: maximum.gap() <= settings.gap,
             settings,
             claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
@@ -142,7 +115,7 @@ impl MaximizeRecord {
             bound_trace: maximum.tree.seconds_and_bounds(),
             seconds,
             seconds_to_best: found.time_to_best.as_secs_f64(),
-            stop: maximum.stop.name(),
+            stop: maximum.stop,
             outputs: maximum.outputs.clone(),
             point: maximum.point.clone(),
         }
@@ -157,8 +130,9 @@ mod tests {
     use crate::bounds::BoundMethod;
     use crate::encode::Work;
     use crate::problem::Candidate;
-    use crate::search::{SearchResult, SearchStop};
+    use crate::search::{Method, SearchResult, SearchStop};
     use crate::verify::{Stop, TreeSummary};
+    use crate::walk::WayOut;
 
     #[test]
     fn what_is_not_finite_is_no_bound() {
@@ -169,8 +143,8 @@ mod tests {
             objective: "y0".into(),
             bounds: [0.0, 1.0],
             constraints: None,
-            method: "milp",
-            way_out: "flip",
+            method: Method::Milp { warm: false },
+            way_out: WayOut::Flip,
             patience: 1,
             branch: None,
             gap: 1e-6,

@@ -2,27 +2,32 @@
 
 mod attack;
 mod changes;
+mod contents;
 mod inspection;
 pub mod json;
 mod key;
 mod maximize;
+mod outcome;
 mod radius;
+mod settings;
 mod sketch;
 mod stored;
+mod summary;
 
-pub use attack::{
-    ATTACK_SCHEMA, AttackRecord, AttackSettings, AttackSummary, CommonSettings, ImageOutcomes,
-    image_outcomes,
-};
-pub(crate) use attack::{ImageOutcome, by_image};
+pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
+pub use contents::Contents;
 pub use inspection::{InspectedNode, Inspection, LayerSize, NodeRole, TractComparison};
-pub use key::{Key, Resumable, StoredWitness};
-pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord, MaximizeSettings};
-pub use radius::{Averages, RADIUS_SCHEMA, RadiusRecord, RadiusSettings, RadiusSummary};
+pub use key::{Key, Resumable, StoredWitness, Summarize};
+pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord};
+pub(crate) use outcome::{ImageOutcome, by_image};
+pub use outcome::{ImageOutcomes, image_outcomes};
+pub use radius::{RADIUS_SCHEMA, RadiusRecord};
+pub use settings::{AttackSettings, CommonSettings, MaximizeSettings, RadiusSettings};
 pub(crate) use sketch::thinned;
 pub use sketch::{PictureSize, Sketch, Sketches};
 pub use stored::StoredRun;
+pub use summary::{AttackSummary, Averages, RadiusSummary};
 
 pub use crate::judge::Verdict;
 

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::attack::CommonSettings;
+use super::contents::Contents;
+use super::key::{Key, Resumable, StoredWitness};
 use crate::data::Sample;
 use crate::network::Label;
-use crate::radius::{Radii, RadiusOptions};
+use crate::radius::{Radii, RadiusOptions, RadiusStop};
+use crate::sets::Norm;
 
 /// The version of the record format.
 pub const RADIUS_SCHEMA: &str = "rw-adv/radius/1";
@@ -29,7 +31,7 @@ pub struct RadiusRecord {
     /// Whether that is not the true label.
     pub misclassified: bool,
     /// The norm the radii are measured in.
-    pub norm: Cow<'static, str>,
+    pub norm: Norm,
     /// The largest budget within which there is provably no adversary.
     pub certified_radius: f64,
     /// Distance of the nearest adversary that was found.
@@ -41,7 +43,7 @@ pub struct RadiusRecord {
     /// Time spent on this image.
     pub seconds: f64,
     /// Why work ended.
-    pub stop: Cow<'static, str>,
+    pub stop: RadiusStop,
     /// The seed of the run.
     pub seed: u64,
     /// The adversary's picture, relative to the result directory.
@@ -67,13 +69,13 @@ impl RadiusRecord {
             label: sample.label.map(|label| label.0),
             predicted: predicted.0,
             misclassified: sample.label.is_some_and(|label| label != predicted),
-            norm: options.norm.name().into(),
+            norm: options.norm,
             certified_radius: radii.certified,
             attack_radius: radii.attacked(),
             target: adversary.map(|adversary| adversary.target.0),
             changed_pixels: adversary.map(|adversary| adversary.witness.point().changed_pixels()),
             seconds,
-            stop: radii.stop.name().into(),
+            stop: radii.stop,
             seed: options.search.seed,
             png: None,
             npy: None,
@@ -87,90 +89,40 @@ impl RadiusRecord {
     }
 }
 
-/// Mean and median of some radii.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Averages {
-    /// The mean.
-    pub mean: f64,
-    /// The median; of an even number, the mean of the middle two.
-    pub median: f64,
-}
+impl Resumable for RadiusRecord {
+    const CONTENTS: Contents = Contents::Radii;
+    const SCHEMA: &'static str = RADIUS_SCHEMA;
 
-impl Averages {
-    /// `None` when there are no values.
-    fn of(values: &[f64]) -> Option<Self> {
-        let mut sorted = values.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let (low, high) = (sorted.get((sorted.len().max(1) - 1) / 2)?, sorted[sorted.len() / 2]);
-        let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
-        Some(Self { mean, median: 0.5 * (low + high) })
-    }
-}
-
-/// What is known over all images.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct RadiusSummary {
-    /// Number of images asked for.
-    pub asked: usize,
-    /// Number of records: fewer than asked if the run was interrupted.
-    pub records: usize,
-    /// Whether the run was interrupted.
-    pub interrupted: bool,
-    /// Images that are not predicted as labelled.
-    pub misclassified: usize,
-    /// Images without a known adversary.
-    pub without_adversary: usize,
-    /// Of the certified radii.
-    pub certified: Option<Averages>,
-    /// Of the distances of adversaries, where one was found.
-    pub attacked: Option<Averages>,
-    /// The certified radii, in the order in which images finished.
-    #[serde(skip)]
-    pub certified_radii: Vec<f64>,
-    /// The distances of adversaries.
-    #[serde(skip)]
-    pub attack_radii: Vec<f64>,
-}
-
-impl RadiusSummary {
-    /// Nothing counted yet of so many images.
-    pub fn new(asked: usize) -> Self {
-        Self { asked, ..Self::default() }
+    fn key(&self) -> Key {
+        Key { image: self.image, target: None }
     }
 
-    /// Counts one more record.
-    pub fn add(&mut self, record: &RadiusRecord) {
-        self.records += 1;
-        self.misclassified += usize::from(record.misclassified);
-        self.without_adversary += usize::from(record.attack_radius.is_none());
-        self.certified_radii.push(record.certified_radius);
-        self.attack_radii.extend(record.attack_radius);
-        self.certified = Averages::of(&self.certified_radii);
-        self.attacked = Averages::of(&self.attack_radii);
+    fn is_finished(&self) -> bool {
+        self.stop != RadiusStop::Interrupted
     }
-}
 
-/// What was asked for, kept beside the results.
-#[derive(Clone, Debug, Serialize)]
-pub struct RadiusSettings {
-    /// What all commands have in common.
-    #[serde(flatten)]
-    pub common: CommonSettings,
-    /// The largest budget tried.
-    pub max_delta: f64,
-    /// How precise the radii are.
-    pub precision: f64,
-}
+    fn contradiction(&self, other: &Self) -> Option<String> {
+        if self.predicted != other.predicted {
+            return Some(format!("predicted as {} and as {}", self.predicted, other.predicted));
+        }
+        let within = |attacked: Option<f64>, certified: f64| {
+            let attacked = attacked.filter(|&attacked| attacked < certified)?;
+            Some(format!("an adversary at {attacked} and none within {certified}"))
+        };
+        within(self.attack_radius, other.certified_radius)
+            .or_else(|| within(other.attack_radius, self.certified_radius))
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn is_better_than(&self, other: &Self) -> bool {
+        self.certified_radius > other.certified_radius
+    }
 
-    #[test]
-    fn averages_by_hand() {
-        assert_eq!(Averages::of(&[]), None);
-        assert_eq!(Averages::of(&[2.0]), Some(Averages { mean: 2.0, median: 2.0 }));
-        assert_eq!(Averages::of(&[4.0, 1.0]), Some(Averages { mean: 2.5, median: 2.5 }));
-        assert_eq!(Averages::of(&[9.0, 1.0, 2.0]), Some(Averages { mean: 4.0, median: 2.0 }));
+    fn stored_witness(&self) -> Option<StoredWitness> {
+        let target = self.target.filter(|_| self.npy.is_some())?;
+        Some((self.image, (Label(self.predicted), Label(target))))
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 }

@@ -256,13 +256,13 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
     writeln!(
         out,
         "search     {}: {} starts, {} regions, {} LPs in {:.2} s, best after {:.2} s; ended by {}",
-        settings.method,
+        settings.method.name(),
         record.starts,
         record.regions,
         record.lps,
         record.seconds,
         record.seconds_to_best,
-        record.stop
+        record.stop.name()
     )
 }
 

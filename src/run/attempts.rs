@@ -11,12 +11,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::manifest::{Lock, Manifest, unique};
-use super::results::{Contents, StoreError};
+use super::results::StoreError;
 use super::shard::Shard;
 use super::sketch;
 use super::witness;
 use crate::record::json;
-use crate::record::{Key, Resumable, Sketches};
+use crate::record::{Contents, Key, Resumable, Sketches};
 
 /// The folder of the attempts.
 pub(crate) const ATTEMPTS: &str = "attempts";
@@ -216,7 +216,7 @@ pub fn merge<R: Resumable>(
 ) -> Result<RecordSet<R>, StoreError> {
     let _lock = Lock::of(directory)?;
     let gathered = RecordSet::<R>::read(directory, manifest)?;
-    if manifest.contents().has_sketches() {
+    if manifest.contents().has_report() {
         sketch::store(&gathered.sketches(directory)?, directory)?;
     }
     gathered.store(directory, manifest)?;

@@ -13,12 +13,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::results::{Contents, StoreError};
+use super::results::StoreError;
 use super::shard::Shard;
 use crate::data::Sample;
 use crate::network::Label;
-use crate::record::Key;
 use crate::record::json::{self, Fields};
+use crate::record::{Contents, Key};
 
 /// The version of the manifest's format.
 const MANIFEST_SCHEMA: &str = "rw-adv/manifest/1";

@@ -15,9 +15,7 @@ pub use attempts::{RecordSet, merge};
 pub use manifest::{Manifest, data_sha256};
 pub use plan::Plan;
 pub use proof::ProofFiles;
-pub use results::{
-    Contents, OpenMode, OpenRun, ResultDirectory, StoreError, write_report, write_summary,
-};
+pub use results::{OpenMode, OpenRun, ResultDirectory, StoreError, write_report, write_summary};
 pub use shard::Shard;
 pub use stored::read_run;
 pub use witness::{SavedWitness, WitnessFiles};

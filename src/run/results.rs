@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::attempts::{ATTEMPTS, Attempt, RecordSet, replace};
 use super::manifest::{Lock, MANIFEST, Manifest};
@@ -19,7 +19,7 @@ use super::stored::read_run;
 use super::witness::WitnessFiles;
 use crate::data::Sample;
 use crate::record::json;
-use crate::record::{Resumable, Sketch, StoredRun};
+use crate::record::{Contents, Resumable, Sketch, StoredRun};
 use crate::report::html;
 
 /// A result that could not be stored, and where.
@@ -90,45 +90,6 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
-}
-
-/// What a result directory holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Contents {
-    /// One record per image and target.
-    Attacks,
-    /// One record per image.
-    Radii,
-    /// One record.
-    Maximum,
-}
-
-impl Contents {
-    const ALL: [Self; 3] = [Self::Attacks, Self::Radii, Self::Maximum];
-
-    /// The name in a manifest.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Attacks => "attacks",
-            Self::Radii => "radii",
-            Self::Maximum => "maximum",
-        }
-    }
-
-    /// Whether a report is made, and with pictures.
-    pub(crate) fn has_sketches(self) -> bool {
-        self == Self::Attacks
-    }
-
-    /// Where the records go.
-    pub(crate) fn file(self) -> &'static str {
-        match self {
-            Self::Attacks => "results.jsonl",
-            Self::Radii => "radii.jsonl",
-            Self::Maximum => "result.json",
-        }
-    }
 }
 
 /// How to open a result directory.
@@ -238,7 +199,7 @@ impl ResultDirectory {
         let Attempt { path: file, records, folder } = Attempt::begin(path, shard)?;
         let witnesses = WitnessFiles::create(&folder, dims)?;
         let contents = manifest.contents();
-        let sketches = contents.has_sketches().then(|| SketchFile::create(&folder, dims));
+        let sketches = contents.has_report().then(|| SketchFile::create(&folder, dims));
         let sketches = sketches.transpose()?;
         let path = path.to_owned();
         let results = Self { path, file, records, sketches, is_attempt: true, _lock: None };
@@ -254,7 +215,7 @@ impl ResultDirectory {
         let finished = RecordSet::<R>::read(path, manifest)?;
         let witnesses = WitnessFiles::create(path, dims)?;
         let mut sketches = None;
-        if manifest.contents().has_sketches() {
+        if manifest.contents().has_report() {
             sketches = Some(SketchFile::resume(path, dims, finished.sketches(path)?)?);
         }
         finished.store(path, manifest)?;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::attempts::{ATTEMPTS, RecordSet};
 use super::manifest::Manifest;
-use super::results::{Contents, SUMMARY, StoreError};
-use crate::record::StoredRun;
+use super::results::{SUMMARY, StoreError};
 use crate::record::json::{self, Fields, Value};
+use crate::record::{Contents, StoredRun};
 
 /// Reads the records of a result directory, and what else there is.
 ///
@@ -84,15 +84,14 @@ mod tests {
         let (folder, file) = folder_with(&text);
         let found = || {
             let stored = read_run(folder.path()).unwrap();
-            let of = |record: &AttackRecord| (record.image, record.target, record.stop.to_string());
+            let of = |record: &AttackRecord| (record.image, record.target, record.stop.name());
             stored.records.iter().map(of).collect::<Vec<_>>()
         };
-        let stop = || "no_gain".to_owned();
-        let expected = [(2, 3, stop()), (2, 8, stop()), (9, 3, stop())];
+        let expected = [(2, 3, "no_gain"), (2, 8, "no_gain"), (9, 3, "no_gain")];
         assert_eq!(found(), expected);
         // What was called off is shown until it is done again.
         fs::write(&file, called_off).unwrap();
-        assert_eq!(found(), [(2, 8, "interrupted".to_owned())]);
+        assert_eq!(found(), [(2, 8, "interrupted")]);
         fs::write(&file, text.clone() + "{\"image\":7").unwrap();
         assert_eq!(found(), expected);
         fs::write(&file, "{\"image\":7\n".to_owned() + &text).unwrap();

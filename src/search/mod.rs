@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
@@ -28,7 +29,8 @@ use ascent::frank_wolfe;
 use signs::{REACH, sign_ascent};
 
 /// Which algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Method {
     /// All kinds of starts, first-order ascent, then the walk.
     #[default]
@@ -63,6 +65,21 @@ impl Method {
             Self::Apgd => "apgd",
             Self::FrankWolfe => "frank-wolfe",
         }
+    }
+}
+
+/// By its name: whether a MILP begins with a point is another setting.
+impl From<Method> for &'static str {
+    fn from(method: Method) -> Self {
+        method.name()
+    }
+}
+
+impl TryFrom<String> for Method {
+    type Error = UnknownMethod;
+
+    fn try_from(name: String) -> Result<Self, UnknownMethod> {
+        name.parse()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The norm a budget is measured in.
 ///
@@ -14,7 +14,7 @@ use serde::Serialize;
 /// assert_eq!(Norm::Linf.distance(&a, &b), 0.5);
 /// assert_eq!("l1".parse(), Ok(Norm::L1));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
     /// The sum of all changes.

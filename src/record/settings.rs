@@ -1,0 +1,101 @@
+//! What was asked for, kept beside the results.
+
+use serde::{Deserialize, Serialize};
+
+use crate::search::Method;
+use crate::sets::Norm;
+use crate::verify::Goal;
+use crate::walk::WayOut;
+
+/// What was asked for, kept beside the results: what all commands have in common.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommonSettings {
+    /// The model file as it was named.
+    pub model: String,
+    /// Its SHA-256.
+    pub model_sha256: String,
+    /// Its widths, inputs first.
+    pub widths: Vec<usize>,
+    /// The data, described.
+    pub data: String,
+    /// SHA-256 of the images looked at, with their labels.
+    pub data_sha256: String,
+    /// The images looked at.
+    pub images: Vec<usize>,
+    /// The norm of the budget.
+    pub norm: Norm,
+    /// The targets as they were asked for.
+    pub target: String,
+    /// The seed.
+    pub seed: u64,
+    /// Starts in a row without gain before a search ends.
+    pub patience: usize,
+    /// Time limit of each record in seconds, if any.
+    pub time_limit: Option<f64>,
+}
+
+/// What was asked of an attack.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttackSettings {
+    /// What all commands have in common.
+    #[serde(flatten)]
+    pub common: CommonSettings,
+    /// The budget.
+    pub delta: f64,
+    /// Parts of the set bounded at most, if it may be divided.
+    pub branch: Option<usize>,
+    /// Below this gap a margin counts as optimal.
+    pub gap: f64,
+    /// The algorithm.
+    pub method: Method,
+    /// Whether branch and bound began with a point of ours.
+    pub warm_start: bool,
+    /// What was wanted, `optimum` or `verdict`.
+    pub goal: Goal,
+    /// How walks leave a region.
+    pub way_out: WayOut,
+}
+
+/// What was asked of radii.
+#[derive(Clone, Debug, Serialize)]
+pub struct RadiusSettings {
+    /// What all commands have in common.
+    #[serde(flatten)]
+    pub common: CommonSettings,
+    /// The largest budget tried.
+    pub max_delta: f64,
+    /// How precise the radii are.
+    pub precision: f64,
+}
+
+/// What was asked of `maximize`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MaximizeSettings {
+    /// The model's file.
+    pub model: String,
+    /// SHA-256 of the model.
+    pub model_sha256: String,
+    /// Inputs, hidden widths, outputs.
+    pub widths: Vec<usize>,
+    /// The objective as it was given.
+    pub objective: String,
+    /// Lower and upper bound of the inputs that the file of constraints does not name.
+    #[serde(rename = "box")]
+    pub bounds: [f64; 2],
+    /// The file of bounds and constraints.
+    pub constraints: Option<String>,
+    /// The algorithm.
+    pub method: Method,
+    /// How walks leave a region.
+    pub way_out: WayOut,
+    /// Starts in a row without gain that end the search.
+    pub patience: usize,
+    /// Parts bounded at most, if the domain is divided.
+    pub branch: Option<usize>,
+    /// Below this gap a value counts as optimal.
+    pub gap: f64,
+    /// Seconds, if limited.
+    pub time_limit: Option<f64>,
+    /// The seed.
+    pub seed: u64,
+}

@@ -5,6 +5,8 @@
 //! AVX2 do, and with two where they do not (`ATEN_CPU_CAPABILITY=default`). Half of the weights then differ in their last
 //! bits. Here there is one rounding, on every machine.
 
+use rand_mt::Mt;
+
 use super::affine::AffineMap;
 use super::chain::Network;
 use super::error::NetworkError;
@@ -29,87 +31,31 @@ use super::error::NetworkError;
 /// # Ok::<(), rw_adv::network::NetworkError>(())
 /// ```
 pub fn linear_stack(widths: &[usize], seed: u64) -> Result<Network, NetworkError> {
-    let mut generator = MersenneTwister::new(seed as u32);
+    let mut generator = Mt::new(seed as u32);
     let maps = widths.windows(2).map(|pair| linear(pair[0], pair[1], &mut generator));
     Network::new(maps.collect())
 }
 
 /// `nn.Linear(inputs, outputs)` with its default initialisation.
-fn linear(inputs: usize, outputs: usize, generator: &mut MersenneTwister) -> AffineMap {
+fn linear(inputs: usize, outputs: usize, generator: &mut Mt) -> AffineMap {
     // For the weights PyTorch gets there by way of `kaiming_uniform_(a=sqrt(5))`: another f64, but the same f32.
     let bound = (1.0 / (inputs as f64).sqrt()) as f32;
-    let mut draw = || f64::from(generator.uniform(bound));
+    let mut draw = || f64::from(uniform(generator, bound));
     // By rows, which `AffineMap::from_fn` does not promise.
     let drawn: Vec<f64> = (0..outputs * inputs).map(|_| draw()).collect();
     let bias = (0..outputs).map(|_| draw()).collect();
     AffineMap::from_fn(outputs, inputs, |i, j| drawn[i * inputs + j], bias)
 }
 
-/// MT19937 of Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998), seeded as in their revision of 2002.
-struct MersenneTwister {
-    state: [u32; Self::WORDS],
-    /// How much of the state has been handed out.
-    used: usize,
-}
-
-impl MersenneTwister {
-    /// `n` of the paper.
-    const WORDS: usize = 624;
-    /// `m` of the paper: how far ahead the word lies that joins a twisted one.
-    const AHEAD: usize = 397;
-
-    fn new(seed: u32) -> Self {
-        let mut state = [seed; Self::WORDS];
-        for i in 1..Self::WORDS {
-            let before = state[i - 1];
-            state[i] = (before ^ before >> 30).wrapping_mul(1_812_433_253).wrapping_add(i as u32);
-        }
-        Self { state, used: Self::WORDS }
-    }
-
-    /// Replaces the whole state.
-    fn twist(&mut self) {
-        for i in 0..Self::WORDS {
-            let upper = self.state[i] & 0x8000_0000;
-            let lower = self.state[(i + 1) % Self::WORDS] & 0x7fff_ffff;
-            let matrix = if lower & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[i] =
-                self.state[(i + Self::AHEAD) % Self::WORDS] ^ (upper | lower) >> 1 ^ matrix;
-        }
-        self.used = 0;
-    }
-
-    /// The next 32 bits.
-    fn next(&mut self) -> u32 {
-        if self.used == Self::WORDS {
-            self.twist();
-        }
-        let mut y = self.state[self.used];
-        self.used += 1;
-        y ^= y >> 11;
-        y ^= y << 7 & 0x9d2c_5680;
-        y ^= y << 15 & 0xefc6_0000;
-        y ^ y >> 18
-    }
-
-    /// `tensor.uniform_(-bound, bound)` for one entry: as many bits as an f32 has, the lower ones.
-    fn uniform(&mut self, bound: f32) -> f32 {
-        let fraction = (self.next() & 0xff_ffff) as f32 / 16_777_216.0;
-        fraction.mul_add(bound + bound, -bound)
-    }
+/// `tensor.uniform_(-bound, bound)` for one entry: as many bits as an f32 has, the lower ones.
+fn uniform(generator: &mut Mt, bound: f32) -> f32 {
+    let fraction = (generator.next_u32() & 0xff_ffff) as f32 / 16_777_216.0;
+    fraction.mul_add(bound + bound, -bound)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The C++ standard asks for the 10000th ([rand.predef]); the first is that of the authors' own program.
-    #[test]
-    fn the_generator_is_mt19937() {
-        let mut generator = MersenneTwister::new(5489);
-        assert_eq!(generator.next(), 3_499_211_612);
-        assert_eq!((2..=10_000).map(|_| generator.next()).last(), Some(4_123_659_995));
-    }
 
     #[test]
     fn weights_and_bias_have_the_same_bound() {

@@ -24,7 +24,7 @@ fn checksum(network: &Network) -> String {
             single.to_le_bytes()
         })
         .collect();
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<(ModelProto, String), OnnxProblem> {
         return Err(OnnxProblem::graph("is a directory, not a model file"));
     }
     let stored = std::fs::read(path)?;
-    let sha256 = Sha256::digest(&stored).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = hex::encode(Sha256::digest(&stored));
     if stored.is_empty() {
         return Err(OnnxProblem::NotOnnx("the file is empty".into()));
     }

@@ -208,7 +208,7 @@ pub fn data_sha256<'a>(samples: impl Iterator<Item = &'a Sample>) -> String {
         }
         sample.pixels.iter().for_each(|pixel| hash.update(pixel.to_le_bytes()));
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(hash.finalize())
 }
 
 #[cfg(test)]

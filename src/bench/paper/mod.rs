@@ -116,7 +116,7 @@ fn settings(args: &PaperArgs, model: &OnnxModel) -> BTreeMap<String, String> {
 fn binary_sha256() -> Result<String> {
     let path = std::env::current_exe().context("the running program")?;
     let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(Sha256::digest(bytes)))
 }
 
 fn compare(

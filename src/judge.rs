@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::CertifiedBound;
 use crate::network::{Label, Network};
-use crate::onnx;
 use crate::sets::Norm;
 
 /// How much shorter a perturbation that reaches the surface is made, relative to its length, and how far beyond the
@@ -34,12 +33,6 @@ pub trait Replay {
 
 /// What a replay says when it fails.
 pub type ReplayFailure = Box<dyn Error + Send + Sync>;
-
-impl Replay for onnx::Replay {
-    fn logits(&self, x: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
-        Ok(onnx::Replay::logits(self, x)?)
-    }
-}
 
 /// What is asked about one image: can `target` be lifted above `predicted` within the budget?
 #[derive(Clone, Copy)]

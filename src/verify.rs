@@ -17,7 +17,7 @@ use crate::encode::{Milp, MilpWriteError};
 use crate::judge::{Case, Contradiction, EightBit, Judge, JudgeError, Judgement, Verdict, Witness};
 use crate::network::{Label, Trace};
 use crate::observer::{Observer, TreeState};
-use crate::onnx::{OnnxModel, Replay, ReplayError};
+use crate::onnx::{OnnxModel, ReplayError, TractRunner};
 use crate::problem::{Candidate, Problem};
 use crate::proof::Claim;
 use crate::search::{Method, SearchOptions, SearchResult, SearchStop, ascend, ascend_from, search};
@@ -407,7 +407,7 @@ impl<'m> Subject<'m> {
         Problem::margin(&self.model.network, self.set.clone(), self.predicted, target)
     }
 
-    fn the_judge(&self) -> Judge<'m, Replay> {
+    fn the_judge(&self) -> Judge<'m, TractRunner> {
         Judge::new(&self.model.network, &self.model.replay)
     }
 

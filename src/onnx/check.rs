@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::error::OnnxProblem;
-use super::replay::Replay;
+use super::runner::TractRunner;
 use crate::network::{AffineMap, Network, Trace};
 
 /// The check's inputs are the same in every run.
@@ -38,7 +38,7 @@ pub struct Agreement {
 
 /// # Errors
 /// When one logit of one input differs by more than rounding explains, or is not a number.
-pub(super) fn compare(network: &Network, replay: &Replay) -> Result<Agreement, OnnxProblem> {
+pub(super) fn compare(network: &Network, runner: &TractRunner) -> Result<Agreement, OnnxProblem> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut trace = Trace::new(network);
     let allowance = LogitAllowance::new(network);
@@ -47,7 +47,7 @@ pub(super) fn compare(network: &Network, replay: &Replay) -> Result<Agreement, O
     for number in 0..agreement.inputs {
         let x: Vec<f32> =
             (0..network.inputs()).map(|_| draw(number / PER_KIND, &mut rng)).collect();
-        let theirs = replay.logits(&x).map_err(|e| OnnxProblem::Tract(e.to_string()))?;
+        let theirs = runner.logits(&x).map_err(|e| OnnxProblem::Tract(e.to_string()))?;
         let x: Vec<f64> = x.into_iter().map(f64::from).collect();
         network.forward(&x, &mut trace);
         let allowed = allowance.at(&x, &trace);

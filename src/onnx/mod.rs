@@ -14,7 +14,7 @@ mod error;
 mod file;
 mod graph;
 mod guard;
-mod replay;
+mod runner;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,22 +24,24 @@ use tract_onnx::prelude::*;
 pub use check::Agreement;
 pub use error::{OnnxError, OnnxProblem};
 pub use graph::{NodeNote, Role};
-pub use replay::{Replay, ReplayError};
+pub use guard::catches_panics;
+pub use runner::{ReplayError, TractRunner};
 
 use crate::network::Network;
 use graph::{Dim, Survey};
 
-/// A classifier read from an ONNX file: our matrices, and tract's run of the same file.
-#[derive(Debug)]
+/// A classifier read from an ONNX file: our matrices, and tract's run of the same file. Clones share both, also between
+/// threads.
+#[derive(Clone, Debug)]
 pub struct OnnxModel {
     /// The extracted network, in `f64`.
     pub network: Arc<Network>,
     /// The file itself, run by tract in `f32`.
-    pub replay: Replay,
+    pub replay: TractRunner,
     /// The input's dimensions without the batch, such as `[784]` or `[1, 28, 28]`.
     pub input_dims: Vec<usize>,
     /// What became of every node of the file.
-    pub nodes: Vec<NodeNote>,
+    pub nodes: Arc<[NodeNote]>,
     /// How well network and file agreed.
     pub agreement: Agreement,
     /// The file's opset.
@@ -98,7 +100,7 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     }
     let network = Network::from_layers(lowered.layers)?;
     let input_dims = shape[usize::from(batched)..].to_vec();
-    let replay = Replay::new(typed, shape, network.inputs(), network.outputs())?;
+    let replay = TractRunner::new(typed, shape, network.inputs(), network.outputs())?;
     let agreement = check::compare(&network, &replay)?;
     log::info!(
         "{}: widths {:?}, largest difference to tract {:.1e}",
@@ -107,7 +109,7 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
         agreement.largest_difference
     );
     let Survey { notes: nodes, opset, .. } = survey;
-    let network = Arc::new(network);
+    let (network, nodes) = (Arc::new(network), nodes.into());
     Ok(OnnxModel { network, replay, input_dims, nodes, agreement, opset, sha256 })
 }
 
@@ -162,6 +164,14 @@ fn input_shapes(input: &str, dims: &[Dim]) -> Result<Vec<(Vec<usize>, bool)>, On
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A Python object or a server holds models and hands them to threads.
+    #[test]
+    fn a_model_is_shared_by_cloning() {
+        fn is_shared<T: Clone + Send + Sync + 'static>() {}
+        is_shared::<OnnxModel>();
+        is_shared::<TractRunner>();
+    }
 
     fn open(name: &str) -> Dim {
         Dim::Open(name.into())

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use tract_onnx::prelude::*;
 
 use super::error::OnnxProblem;
+use crate::judge::{Replay, ReplayFailure};
 
-/// tract's plan for the file. Cheap to share between threads.
-pub struct Replay {
+/// tract's plan for the file. Clones share it, also between threads.
+#[derive(Clone)]
+pub struct TractRunner {
     plan: Arc<TypedRunnableModel>,
     /// The input's shape in the file, batch included.
     shape: Vec<usize>,
@@ -24,7 +26,7 @@ pub struct Replay {
 #[error("tract cannot run the model: {0}")]
 pub struct ReplayError(String);
 
-impl Replay {
+impl TractRunner {
     /// `inputs` and `outputs` are those of the first image, if `shape` holds a batch of several.
     pub(super) fn new(
         model: TypedModel,
@@ -56,8 +58,14 @@ impl Replay {
     }
 }
 
-impl std::fmt::Debug for Replay {
+impl Replay for TractRunner {
+    fn logits(&self, x: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
+        Ok(TractRunner::logits(self, x)?)
+    }
+}
+
+impl std::fmt::Debug for TractRunner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Replay({:?} -> {})", self.shape, self.outputs)
+        write!(f, "TractRunner({:?} -> {})", self.shape, self.outputs)
     }
 }

@@ -18,16 +18,16 @@ use crate::record::{AttackRecord, ImageOutcome, by_image};
 /// When it cannot be written.
 pub fn write(out: impl Write, records: &[AttackRecord], settings: &Fields) -> io::Result<()> {
     let images = by_image(records);
-    let cases: Vec<Case> = images.values().map(|records| Case::new(records)).collect();
+    let cases: Vec<TestCase> = images.values().map(|records| TestCase::new(records)).collect();
     let suite = suite_name(settings);
-    let count = |outcome: Outcome| cases.iter().filter(|case| case.outcome == outcome).count();
+    let count = |outcome: TestOutcome| cases.iter().filter(|case| case.outcome == outcome).count();
     let seconds = cases.iter().fold(0.0, |sum, case| sum + case.seconds);
     let totals = [
         ("name", suite.clone()),
         ("tests", cases.len().to_string()),
-        ("failures", count(Outcome::Fails).to_string()),
+        ("failures", count(TestOutcome::Fails).to_string()),
         ("errors", "0".to_owned()),
-        ("skipped", count(Outcome::Skipped).to_string()),
+        ("skipped", count(TestOutcome::Skipped).to_string()),
         ("time", format!("{seconds:.3}")),
     ];
     let totals = || totals.iter().map(|(name, value)| (*name, value.as_str()));
@@ -43,32 +43,32 @@ pub fn write(out: impl Write, records: &[AttackRecord], settings: &Fields) -> io
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Outcome {
+enum TestOutcome {
     Passes,
     Fails,
     Skipped,
 }
 
 /// What is said about one image.
-struct Case {
+struct TestCase {
     name: String,
     seconds: f64,
-    outcome: Outcome,
+    outcome: TestOutcome,
     kind: &'static str,
     message: String,
     /// A line per target.
     details: String,
 }
 
-impl Case {
+impl TestCase {
     fn new(records: &[&AttackRecord]) -> Self {
         let first = records[0];
         let standing = ImageOutcome::of_image(records);
         let (outcome, kind) = match standing {
-            ImageOutcome::Certified => (Outcome::Passes, "certified"),
-            ImageOutcome::Undecided => (Outcome::Skipped, "unknown"),
-            ImageOutcome::Attacked => (Outcome::Fails, "adversarial"),
-            ImageOutcome::Misclassified => (Outcome::Fails, "misclassified"),
+            ImageOutcome::Certified => (TestOutcome::Passes, "certified"),
+            ImageOutcome::Undecided => (TestOutcome::Skipped, "unknown"),
+            ImageOutcome::Attacked => (TestOutcome::Fails, "adversarial"),
+            ImageOutcome::Misclassified => (TestOutcome::Fails, "misclassified"),
         };
         let targets = |verdict: Verdict| -> String {
             let of_verdict = records.iter().filter(|record| record.verdict == verdict);
@@ -104,9 +104,9 @@ impl Case {
             ("time", seconds.as_str()),
         ]);
         let element = match self.outcome {
-            Outcome::Passes => return case.write_empty().map(|_| ()),
-            Outcome::Fails => "failure",
-            Outcome::Skipped => "skipped",
+            TestOutcome::Passes => return case.write_empty().map(|_| ()),
+            TestOutcome::Fails => "failure",
+            TestOutcome::Skipped => "skipped",
         };
         let message = fit(&self.message);
         case.write_inner_content(|xml| {

@@ -55,27 +55,9 @@ pub fn difference(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -
 /// # Panics
 /// When there are not as many bytes as the layout says.
 pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec<u8> {
-    assert_eq!(original.len(), layout.values(), "one byte per value");
-    assert_eq!(adversarial.len(), layout.values(), "one byte per value");
-    let scale = (STRIP_SIDE / layout.width.max(layout.height)).max(1);
-    let (panel_width, panel_height) = (layout.width * scale, layout.height * scale);
-    let (width, height) = (3 * panel_width + 4 * GAP, panel_height + 2 * GAP);
-    let mut canvas = Vec::with_capacity(3 * width * height);
-    for (y, x) in places(width, height) {
-        let (panel, x) = (x / (panel_width + GAP), x % (panel_width + GAP));
-        let inside = panel < 3 && x >= GAP && (GAP..GAP + panel_height).contains(&y);
-        canvas.extend(if inside {
-            let (row, column) = ((y - GAP) / scale, (x - GAP) / scale);
-            match panel {
-                0 => colour(layout, original, row, column),
-                1 => colour(layout, adversarial, row, column),
-                _ => change_colour(layout, original, adversarial, row, column),
-            }
-        } else {
-            GAP_COLOUR
-        });
-    }
-    encode(width, height, ExtendedColorType::Rgb8, &canvas)
+    let panels = Panel::three(layout, original, adversarial);
+    let (width, height, colours) = montage(layout, STRIP_SIDE, &[panels.to_vec()]);
+    encode(width, height, ExtendedColorType::Rgb8, &colours)
 }
 
 /// A PNG of several pictures side by side: above the originals, then the adversaries, then the differences.
@@ -83,32 +65,61 @@ pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec
 /// # Panics
 /// When there are not as many bytes as the layout says.
 pub fn gallery(layout: &PictureLayout, pairs: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
-    let whole = |(original, adversarial): &(Vec<u8>, Vec<u8>)| {
-        original.len() == layout.values() && adversarial.len() == layout.values()
-    };
-    assert!(pairs.iter().all(whole), "one byte per value");
-    let scale = (GALLERY_SIDE / layout.width.max(layout.height)).max(1);
-    let (panel_width, panel_height) = (layout.width * scale, layout.height * scale);
-    let width = pairs.len() * (panel_width + GAP) + GAP;
-    let height = 3 * (panel_height + GAP) + GAP;
+    let columns: Vec<[Panel; 3]> = pairs
+        .iter()
+        .map(|(original, adversarial)| Panel::three(layout, original, adversarial))
+        .collect();
+    let rows = [0, 1, 2].map(|row| columns.iter().map(|column| column[row]).collect());
+    let (width, height, colours) = montage(layout, GALLERY_SIDE, &rows);
+    drawing(width, height, &colours)
+}
+
+/// What one panel of a montage shows.
+#[derive(Clone, Copy)]
+enum Panel<'a> {
+    Picture(&'a [u8]),
+    /// The signed difference.
+    Change {
+        original: &'a [u8],
+        adversarial: &'a [u8],
+    },
+}
+
+impl<'a> Panel<'a> {
+    /// Original, adversary and difference.
+    fn three(layout: &PictureLayout, original: &'a [u8], adversarial: &'a [u8]) -> [Self; 3] {
+        assert_eq!(original.len(), layout.values(), "one byte per value");
+        assert_eq!(adversarial.len(), layout.values(), "one byte per value");
+        let change = Self::Change { original, adversarial };
+        [Self::Picture(original), Self::Picture(adversarial), change]
+    }
+
+    fn colour(self, layout: &PictureLayout, row: usize, column: usize) -> [u8; 3] {
+        match self {
+            Self::Picture(bytes) => colour(layout, bytes, row, column),
+            Self::Change { original, adversarial } => {
+                change_colour(layout, original, adversarial, row, column)
+            }
+        }
+    }
+}
+
+/// Rows of panels, each enlarged until its longer side has about `side` pixels. Gives width, height and colours.
+fn montage(layout: &PictureLayout, side: usize, rows: &[Vec<Panel>]) -> (usize, usize, Vec<u8>) {
+    let scale = (side / layout.width.max(layout.height)).max(1);
+    let (step_x, step_y) = (layout.width * scale + GAP, layout.height * scale + GAP);
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let (width, height) = (columns * step_x + GAP, rows.len() * step_y + GAP);
     let mut canvas = Vec::with_capacity(3 * width * height);
     for (y, x) in places(width, height) {
-        let (panel, y) = (y / (panel_height + GAP), y % (panel_height + GAP));
-        let (picture, x) = (x / (panel_width + GAP), x % (panel_width + GAP));
-        let inside = picture < pairs.len() && panel < 3 && x >= GAP && y >= GAP;
-        canvas.extend(if inside {
-            let (original, adversarial) = &pairs[picture];
-            let (row, column) = ((y - GAP) / scale, (x - GAP) / scale);
-            match panel {
-                0 => colour(layout, original, row, column),
-                1 => colour(layout, adversarial, row, column),
-                _ => change_colour(layout, original, adversarial, row, column),
-            }
-        } else {
-            GAP_COLOUR
+        let panel = rows.get(y / step_y).and_then(|row| row.get(x / step_x));
+        let inside = (y % step_y).checked_sub(GAP).zip((x % step_x).checked_sub(GAP));
+        canvas.extend(match (panel, inside) {
+            (Some(panel), Some((y, x))) => panel.colour(layout, y / scale, x / scale),
+            _ => GAP_COLOUR,
         });
     }
-    drawing(width, height, &canvas)
+    (width, height, canvas)
 }
 
 /// A PNG of a drawing: red, green and blue, row by row.

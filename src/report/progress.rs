@@ -35,19 +35,19 @@ pub fn with_bar_aside<T>(write: impl FnOnce() -> T) -> T {
 pub struct Progress {
     bar: ProgressBar,
     counts: Mutex<Counts>,
-    lines: Option<Lines>,
+    lines: Option<ProgressLines>,
 }
 
 /// What came out so far.
 #[derive(Debug, Default)]
 struct Counts {
     verdicts: [usize; Verdict::ALL.len()],
-    trees: Option<Trees>,
+    trees: Option<BranchProgress>,
 }
 
 /// What branch and bound does.
 #[derive(Debug)]
-struct Trees {
+struct BranchProgress {
     /// When it began.
     begun: Duration,
     /// Parts bounded, in all trees.
@@ -65,7 +65,7 @@ impl Progress {
                 // Nothing is left to do when stderr is gone.
                 let _ = io::stderr().write_all(line.as_bytes());
             };
-            progress.lines = Some(Lines::start(progress.bar.clone(), EVERY, to_stderr));
+            progress.lines = Some(ProgressLines::start(progress.bar.clone(), EVERY, to_stderr));
             return progress;
         }
         let progress = Self::on(ProgressDrawTarget::stderr(), pairs);
@@ -97,7 +97,7 @@ impl Progress {
     pub fn divided(&self, more_nodes: usize, gap: f64) {
         let mut counts = self.counts.lock().expect("nobody panics while counting");
         let elapsed = self.bar.elapsed();
-        let begin = || Trees { begun: elapsed, nodes: 0, gap: f64::NAN };
+        let begin = || BranchProgress { begun: elapsed, nodes: 0, gap: f64::NAN };
         let trees = counts.trees.get_or_insert_with(begin);
         trees.nodes += more_nodes;
         trees.gap = gap;
@@ -123,13 +123,13 @@ impl Progress {
 
 /// A thread that writes a line every now and then.
 #[derive(Debug)]
-struct Lines {
+struct ProgressLines {
     /// Gone when the thread shall end.
     going_on: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Lines {
+impl ProgressLines {
     fn start(bar: ProgressBar, every: Duration, write: impl Fn(&str) + Send + 'static) -> Self {
         let (going_on, ended) = mpsc::channel();
         let thread = thread::spawn(move || {
@@ -141,7 +141,7 @@ impl Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for ProgressLines {
     fn drop(&mut self) {
         self.going_on = None;
         if let Some(thread) = self.thread.take() {
@@ -172,7 +172,7 @@ fn message(counts: &Counts, elapsed: Duration) -> String {
     let some = Verdict::ALL.into_iter().zip(counts.verdicts).filter(|&(_, count)| count > 0);
     let verdicts: Vec<String> = some.map(|(verdict, count)| format!("{count} {verdict}")).collect();
     let mut text = verdicts.join(", ");
-    if let Some(Trees { begun, nodes, gap }) = &counts.trees {
+    if let Some(BranchProgress { begun, nodes, gap }) = &counts.trees {
         let rate = *nodes as f64 / (elapsed - *begun).as_secs_f64().max(1.0);
         let apart = if text.is_empty() { "" } else { "; " };
         write!(text, "{apart}{nodes} parts, {rate:.0} per second, gap {gap:.4}")
@@ -222,7 +222,7 @@ mod tests {
         progress.done(Verdict::Robust);
         let (sender, lines) = mpsc::channel();
         let send = move |line: &str| drop(sender.send(line.to_owned()));
-        let running = Lines::start(progress.bar.clone(), Duration::from_millis(1), send);
+        let running = ProgressLines::start(progress.bar.clone(), Duration::from_millis(1), send);
         let line = lines.recv().expect("a line comes");
         assert!(line.starts_with("rw-adv: progress: 1 of 90, 1 robust; "), "{line}");
         assert!(line.ends_with(" left\n"), "{line}");

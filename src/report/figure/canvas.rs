@@ -30,11 +30,11 @@ const FINE_SIZE: (u32, u32) = (WIDTH as u32 * FINE, HEIGHT as u32 * FINE);
 pub const PNG_SIZE: (u32, u32) = (WIDTH as u32 * PNG_FINE, HEIGHT as u32 * PNG_FINE);
 
 /// Red, green, blue.
-pub type Colour = [u8; 3];
+pub type Rgb = [u8; 3];
 /// To the right and down, in points.
 pub type Point = (f64, f64);
 
-pub const WHITE: Colour = [255; 3];
+pub const WHITE: Rgb = [255; 3];
 
 /// Which part of a text is at its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,13 +46,13 @@ pub enum Anchor {
 
 /// A line of text.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct TextMark {
     pub text: String,
     /// On the baseline.
     pub at: Point,
     pub anchor: Anchor,
     pub size: f64,
-    pub colour: Colour,
+    pub colour: Rgb,
     /// Read from below to above, turned around `at`.
     pub upward: bool,
 }
@@ -60,10 +60,10 @@ pub struct Text {
 /// One thing on the sheet, over those before it.
 #[derive(Clone, Debug)]
 pub enum Mark {
-    Line { points: Vec<Point>, width: f64, colour: Colour },
-    Polygon { corners: Vec<Point>, colour: Colour },
-    Disc { centre: Point, radius: f64, colour: Colour },
-    Text(Text),
+    Line { points: Vec<Point>, width: f64, colour: Rgb },
+    Polygon { corners: Vec<Point>, colour: Rgb },
+    Disc { centre: Point, radius: f64, colour: Rgb },
+    Text(TextMark),
 }
 
 /// Marks on a white sheet, in order.
@@ -73,12 +73,12 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    pub(super) fn line(&mut self, points: impl Into<Vec<Point>>, width: f64, colour: Colour) {
+    pub(super) fn line(&mut self, points: impl Into<Vec<Point>>, width: f64, colour: Rgb) {
         self.marks.push(Mark::Line { points: points.into(), width, colour });
     }
 
     /// The text as an XML file may hold it: control characters become blanks.
-    pub(super) fn text(&mut self, mut text: Text) {
+    pub(super) fn text(&mut self, mut text: TextMark) {
         let unfit = |c: char| c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}');
         text.text = text.text.replace(unfit, " ");
         if !text.text.trim().is_empty() {
@@ -92,7 +92,7 @@ impl Drawing {
     /// When the bundled font is none.
     pub fn svg(&self) -> io::Result<String> {
         let mut file = String::new();
-        draw(self, &mut SVGBackend::with_string(&mut file, FINE_SIZE), Kind::Vector)?;
+        draw(self, &mut SVGBackend::with_string(&mut file, FINE_SIZE), BackendKind::Vector)?;
         let size = |(width, height): (u32, u32)| format!(r#"width="{width}" height="{height}""#);
         Ok(file.replacen(&size(FINE_SIZE), &size((WIDTH as u32, HEIGHT as u32)), 1))
     }
@@ -104,19 +104,19 @@ impl Drawing {
     pub fn png(&self) -> io::Result<Vec<u8>> {
         let (width, height) = (FINE_SIZE.0 as usize, FINE_SIZE.1 as usize);
         let mut pixels = vec![0; 3 * width * height];
-        draw(self, &mut BitMapBackend::with_buffer(&mut pixels, FINE_SIZE), Kind::Raster)?;
+        draw(self, &mut BitMapBackend::with_buffer(&mut pixels, FINE_SIZE), BackendKind::Raster)?;
         Ok(png::drawing(PNG_SIZE.0 as usize, PNG_SIZE.1 as usize, &averaged(&pixels, width)))
     }
 }
 
 /// Where plotters' backends differ.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum BackendKind {
     Vector,
     Raster,
 }
 
-fn draw<B>(drawing: &Drawing, backend: &mut B, kind: Kind) -> io::Result<()>
+fn draw<B>(drawing: &Drawing, backend: &mut B, kind: BackendKind) -> io::Result<()>
 where
     B: DrawingBackend<ErrorType: 'static>,
 {
@@ -125,11 +125,11 @@ where
     for mark in &drawing.marks {
         match mark {
             Mark::Line { points, width, colour: ink } => {
-                let (path, style) = (path(points), Style(colour(*ink), fine(*width) as u32));
+                let (path, style) = (path(points), LineStyle(colour(*ink), fine(*width) as u32));
                 match kind {
-                    Kind::Vector => backend.draw_path(path, &style),
+                    BackendKind::Vector => backend.draw_path(path, &style),
                     // Each stretch by itself: the rasteriser leaves holes where a wide line soon turns again.
-                    Kind::Raster => path.windows(2).try_for_each(|ends| {
+                    BackendKind::Raster => path.windows(2).try_for_each(|ends| {
                         backend.draw_path(capped(ends[0], ends[1], *width), &style)
                     }),
                 }
@@ -147,21 +147,21 @@ where
     backend.present().map_err(io::Error::other)
 }
 
-fn draw_text<B>(text: &Text, backend: &mut B, kind: Kind) -> io::Result<()>
+fn draw_text<B>(text: &TextMark, backend: &mut B, kind: BackendKind) -> io::Result<()>
 where
     B: DrawingBackend<ErrorType: 'static>,
 {
     // SVG text hangs from its place, so far above the baseline.
-    let above = if kind == Kind::Vector { 0.76 * text.size } else { 0.0 };
+    let above = if kind == BackendKind::Vector { 0.76 * text.size } else { 0.0 };
     let (x, y) = text.at;
     let at = if text.upward { (x - above, y) } else { (x, y - above) };
-    backend.draw_text(&text.text, &Lettering(text), pixel(at)).map_err(io::Error::other)
+    backend.draw_text(&text.text, &PlottersText(text), pixel(at)).map_err(io::Error::other)
 }
 
 /// A text in the words of plotters.
-struct Lettering<'a>(&'a Text);
+struct PlottersText<'a>(&'a TextMark);
 
-impl BackendTextStyle for Lettering<'_> {
+impl BackendTextStyle for PlottersText<'_> {
     type FontError = InvalidFont;
 
     fn color(&self) -> BackendColor {
@@ -210,9 +210,9 @@ impl BackendTextStyle for Lettering<'_> {
 }
 
 /// A colour and the width of a line.
-struct Style(BackendColor, u32);
+struct LineStyle(BackendColor, u32);
 
-impl BackendStyle for Style {
+impl BackendStyle for LineStyle {
     fn color(&self) -> BackendColor {
         self.0
     }
@@ -222,7 +222,7 @@ impl BackendStyle for Style {
     }
 }
 
-fn colour([red, green, blue]: Colour) -> BackendColor {
+fn colour([red, green, blue]: Rgb) -> BackendColor {
     BackendColor { alpha: 1.0, rgb: (red, green, blue) }
 }
 

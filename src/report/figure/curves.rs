@@ -2,7 +2,7 @@
 
 use super::axis::Scale;
 use super::canvas::{Drawing, Point};
-use super::frame::{Frame, Legend, Words};
+use super::frame::{FigureLabels, Frame, Legend};
 use super::marker;
 use super::series::Series;
 
@@ -55,7 +55,7 @@ impl Curves {
             self.curves.iter().map(|curve| curve.name.as_str()).enumerate().collect();
         let end = |series: usize| curves[series].last().map_or(f64::NEG_INFINITY, |&(_, end)| end);
         names.sort_by(|&(a, _), &(b, _)| end(b).total_cmp(&end(a)));
-        let words = Words {
+        let words = FigureLabels {
             title: &self.title,
             subtitle: &self.subtitle,
             x_label: &self.x_label,

@@ -1,12 +1,12 @@
 //! What all figures share: title, axes with their numbers, and a legend beside the plot, where it covers nothing.
 
 use super::axis::{Scale, Tick};
-use super::canvas::{Anchor, Colour, Drawing, HEIGHT, Point, Text, WIDTH};
+use super::canvas::{Anchor, Drawing, HEIGHT, Point, Rgb, TextMark, WIDTH};
 use super::font::{self, HALF_CAPITAL};
 
-const INK: Colour = [30, 30, 30];
-const FAINT_INK: Colour = [85, 85, 85];
-const GRID: Colour = [226, 226, 226];
+const INK: Rgb = [30, 30, 30];
+const FAINT_INK: Rgb = [85, 85, 85];
+const GRID: Rgb = [226, 226, 226];
 
 const TITLE_SIZE: f64 = 19.0;
 const SUBTITLE_SIZE: f64 = 14.5;
@@ -36,7 +36,7 @@ const WIDEST_LEGEND: f64 = 240.0;
 const MOST_ROWS: usize = 20;
 
 /// What is written around a plot.
-pub struct Words<'a> {
+pub struct FigureLabels<'a> {
     pub title: &'a str,
     pub subtitle: &'a str,
     pub x_label: &'a str,
@@ -67,16 +67,16 @@ pub struct Frame {
 
 impl Frame {
     /// Axes for these scales and all words, but no samples in the legend.
-    pub fn new(words: &Words, x: Scale, y: Scale) -> Self {
+    pub fn new(words: &FigureLabels, x: Scale, y: Scale) -> Self {
         Self::sized(words, x, y, false)
     }
 
     /// The same for one scale, both axes equally long.
-    pub fn square(words: &Words, scale: Scale) -> Self {
+    pub fn square(words: &FigureLabels, scale: Scale) -> Self {
         Self::sized(words, scale, scale, true)
     }
 
-    fn sized(words: &Words, x: Scale, y: Scale, square: bool) -> Self {
+    fn sized(words: &FigureLabels, x: Scale, y: Scale, square: bool) -> Self {
         let names = words.legend.rows();
         let beside = LEGEND_GAP + words.legend.sample + SAMPLE_GAP;
         let legend_width = names
@@ -137,12 +137,12 @@ impl Frame {
         self.corner.1 + self.height * (1.0 - self.y.share(y))
     }
 
-    fn write(&mut self, text: &str, at: Point, anchor: Anchor, size: f64, colour: Colour) {
-        let text = Text { text: text.to_owned(), at, anchor, size, colour, upward: false };
+    fn write(&mut self, text: &str, at: Point, anchor: Anchor, size: f64, colour: Rgb) {
+        let text = TextMark { text: text.to_owned(), at, anchor, size, colour, upward: false };
         self.drawing.text(text);
     }
 
-    fn write_titles(&mut self, words: &Words) {
+    fn write_titles(&mut self, words: &FigureLabels) {
         let (left, top) = self.corner;
         let room = WIDTH - left - MARGIN;
         let mut baseline = top - 14.0;
@@ -158,7 +158,7 @@ impl Frame {
         }
     }
 
-    fn write_labels(&mut self, words: &Words, outside: f64) {
+    fn write_labels(&mut self, words: &FigureLabels, outside: f64) {
         let (left, top) = self.corner;
         let bottom = top + self.height;
         let (text, size) = fitted(words.x_label, LABEL_SIZE, self.width);
@@ -167,7 +167,7 @@ impl Frame {
         let (text, size) = fitted(words.y_label, LABEL_SIZE, self.height);
         let at = (outside + 0.8 * LABEL_SIZE, top + self.height / 2.0);
         let anchor = Anchor::Middle;
-        self.drawing.text(Text { text, at, anchor, size, colour: INK, upward: true });
+        self.drawing.text(TextMark { text, at, anchor, size, colour: INK, upward: true });
     }
 
     fn draw_axes(&mut self, x_ticks: &[Tick], y_ticks: &[Tick]) {

@@ -1,8 +1,8 @@
 //! Margin and bound of every search: what was found, what is proven, and the gap between.
 
 use super::axis::Scale;
-use super::canvas::{Colour, Drawing};
-use super::frame::{Frame, Legend, Words};
+use super::canvas::{Drawing, Rgb};
+use super::frame::{FigureLabels, Frame, Legend};
 use super::marker;
 use crate::record::AttackRecord;
 use crate::record::Verdict;
@@ -13,7 +13,7 @@ const MARKER: f64 = 4.5;
 const LINE: f64 = 2.0;
 /// Room for a sample in the legend: a marker, and a gap that ends in its bound.
 const SAMPLE: f64 = 24.0;
-const ZERO: Colour = [60, 60, 60];
+const ZERO: Rgb = [60, 60, 60];
 
 /// A search: the margin found, and the bound if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl Gaps {
             0 => String::new(),
             count => format!("{count} {verdict}"),
         });
-        let words = Words {
+        let words = FigureLabels {
             title: "Margin and bound",
             subtitle: "marker: largest margin found; end of its line: what no input can exceed, proven",
             x_label: "searches, the largest margin first",
@@ -108,6 +108,6 @@ fn series(verdict: Verdict) -> usize {
     }
 }
 
-fn paler(colour: Colour) -> Colour {
+fn paler(colour: Rgb) -> Rgb {
     colour.map(|part| 255 - (255 - part) / 2)
 }

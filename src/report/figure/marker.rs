@@ -2,11 +2,11 @@
 
 use std::f64::consts::PI;
 
-use super::canvas::{Colour, Drawing, Mark, Point, WHITE};
+use super::canvas::{Drawing, Mark, Point, Rgb, WHITE};
 
 /// Told apart with every common kind of colour blindness (Okabe and Ito, "Color universal design", 2008); without their
 /// yellow, which is too faint on white.
-const COLOURS: [Colour; 7] = [
+const COLOURS: [Rgb; 7] = [
     [0, 114, 178],
     [213, 94, 0],
     [0, 158, 115],
@@ -17,22 +17,22 @@ const COLOURS: [Colour; 7] = [
 ];
 
 /// The eighth series repeats a colour, the ninth a shape, the fifty-seventh both.
-const SHAPES: [Shape; 8] = [
-    Shape::Disc,
-    Shape::Regular { corners: 4, turned: PI / 4.0 },
-    Shape::Regular { corners: 3, turned: 0.0 },
-    Shape::Regular { corners: 4, turned: 0.0 },
-    Shape::Regular { corners: 3, turned: PI },
-    Shape::Cross { turned: 0.0 },
-    Shape::Cross { turned: PI / 4.0 },
-    Shape::Star,
+const SHAPES: [MarkerShape; 8] = [
+    MarkerShape::Disc,
+    MarkerShape::Regular { corners: 4, turned: PI / 4.0 },
+    MarkerShape::Regular { corners: 3, turned: 0.0 },
+    MarkerShape::Regular { corners: 4, turned: 0.0 },
+    MarkerShape::Regular { corners: 3, turned: PI },
+    MarkerShape::Cross { turned: 0.0 },
+    MarkerShape::Cross { turned: PI / 4.0 },
+    MarkerShape::Star,
 ];
 
 /// White around a marker, so that one on top of others is seen to be several. In points.
 const HALO: f64 = 0.75;
 
 #[derive(Clone, Copy)]
-enum Shape {
+enum MarkerShape {
     Disc,
     /// The first corner is above, then turned, in radians.
     Regular {
@@ -46,7 +46,7 @@ enum Shape {
 }
 
 /// The colour of a series.
-pub fn colour(series: usize) -> Colour {
+pub fn colour(series: usize) -> Rgb {
     COLOURS[series % COLOURS.len()]
 }
 
@@ -55,11 +55,11 @@ pub fn draw(drawing: &mut Drawing, series: usize, centre: Point, radius: f64) {
     let shape = SHAPES[series % SHAPES.len()];
     for (colour, halo) in [(WHITE, HALO), (colour(series), 0.0)] {
         let corners = match shape {
-            Shape::Disc => {
+            MarkerShape::Disc => {
                 drawing.marks.push(Mark::Disc { centre, radius: radius + halo, colour });
                 continue;
             }
-            Shape::Regular { corners, turned } => {
+            MarkerShape::Regular { corners, turned } => {
                 let angle = PI / f64::from(corners);
                 // As large as the disc, but for a little: corners catch the eye.
                 let area = f64::from(corners) * angle.sin() * angle.cos();
@@ -69,7 +69,7 @@ pub fn draw(drawing: &mut Drawing, series: usize, centre: Point, radius: f64) {
                     (0..corners).map(|k| on_circle(reach, turned + 2.0 * angle * f64::from(k)));
                 places.map(|(x, y)| (x, y + lift)).collect()
             }
-            Shape::Cross { turned } => {
+            MarkerShape::Cross { turned } => {
                 let (arm, half) = (1.3 * radius + halo, 0.4 * radius + halo);
                 let (reach, angle) = (arm.hypot(half), (half / arm).atan());
                 let quarter = |k: u32| {
@@ -83,7 +83,7 @@ pub fn draw(drawing: &mut Drawing, series: usize, centre: Point, radius: f64) {
                 };
                 (0..4).flat_map(quarter).collect()
             }
-            Shape::Star => {
+            MarkerShape::Star => {
                 let (outer, inner) = (1.5 * radius + 2.0 * halo, 0.62 * radius + halo);
                 let corner = |k: u32| {
                     let reach = if k.is_multiple_of(2) { outer } else { inner };

@@ -1,8 +1,8 @@
 //! One method against another, one point per instance: Figures 2 to 4 of the Relax-and-Walk paper.
 
 use super::axis::Scale;
-use super::canvas::{Colour, Drawing};
-use super::frame::{Frame, Legend, Words};
+use super::canvas::{Drawing, Rgb};
+use super::frame::{FigureLabels, Frame, Legend};
 use super::marker;
 use super::series::Series;
 
@@ -10,7 +10,7 @@ use super::series::Series;
 const MARGIN: f64 = 0.04;
 /// Of a marker.
 const LARGEST_RADIUS: f64 = 4.5;
-const DIAGONAL: Colour = [120, 120, 120];
+const DIAGONAL: Rgb = [120, 120, 120];
 
 /// Points (value of one method, value of another), in groups, with the line on which both are the same. Both axes have
 /// the same range.
@@ -38,7 +38,7 @@ impl Scatter {
         let values = groups.iter().flatten().flat_map(|&(x, y)| [x, y]);
         let scale = Scale::around(values, self.log, MARGIN);
         let names = self.groups.iter().map(|group| group.name.as_str()).enumerate().collect();
-        let words = Words {
+        let words = FigureLabels {
             title: &self.title,
             subtitle: &self.subtitle,
             x_label: &self.x_label,

@@ -13,7 +13,7 @@ use super::table::Table;
 use crate::record::Verdict;
 use crate::record::json::{self, Fields, Value};
 use crate::record::{AttackRecord, ImageOutcomes, StoredRun, image_outcomes, thinned};
-use pack::{Packed, pack};
+use pack::{PicturePack, pack};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
@@ -34,7 +34,7 @@ const CURVE_POINTS: usize = 30_000;
 
 /// What the script is given.
 #[derive(Serialize)]
-struct Data<'a> {
+struct PageData<'a> {
     version: &'a str,
     settings: &'a Fields,
     /// Of the whole run.
@@ -54,7 +54,7 @@ struct Data<'a> {
     bounds: Vec<Vec<f64>>,
     /// Of each record the largest changes, where inputs are no pictures.
     largest: Vec<Vec<(usize, f32, f32)>>,
-    pictures: Option<Packed>,
+    pictures: Option<PicturePack>,
 }
 
 /// The whole page.
@@ -73,7 +73,7 @@ pub fn page(stored: &StoredRun) -> io::Result<String> {
         sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default()
     };
     let version = summary.get("version").and_then(Value::as_str);
-    let data = Data {
+    let data = PageData {
         version: version.unwrap_or(env!("CARGO_PKG_VERSION")),
         settings,
         seconds: summary.get("seconds"),

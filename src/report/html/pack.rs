@@ -21,7 +21,7 @@ const BITS: [u32; 4] = [8, 6, 5, 4];
 
 /// All pictures of a page.
 #[derive(Serialize)]
-pub struct Packed {
+pub struct PicturePack {
     #[serde(flatten)]
     size: PictureSize,
     /// Bits of a value that are kept.
@@ -33,7 +33,7 @@ pub struct Packed {
 }
 
 /// The pictures of these records; `None` when there are none.
-pub fn pack(records: &[AttackRecord], sketches: &Sketches) -> io::Result<Option<Packed>> {
+pub fn pack(records: &[AttackRecord], sketches: &Sketches) -> io::Result<Option<PicturePack>> {
     let Some(size) = sketches.size.filter(|_| !sketches.originals.is_empty()) else {
         return Ok(None);
     };
@@ -49,7 +49,7 @@ pub fn pack(records: &[AttackRecord], sketches: &Sketches) -> io::Result<Option<
             let bytes = packed(&originals, bits, records, sketches)?;
             if bytes.len() <= ROOM || originals.is_empty() {
                 let images = originals.into_keys().collect();
-                return Ok(Some(Packed { size, bits, images, bytes }));
+                return Ok(Some(PicturePack { size, bits, images, bytes }));
             }
             smallest = bytes.len();
         }

@@ -1,4 +1,4 @@
-//! A point deep inside a domain, or the news that there is none.
+//! A point deep inside a domain with linear constraints, or the answer that the domain is empty.
 
 use super::error::EncodeError;
 use super::solve::{Work, solve};
@@ -7,7 +7,7 @@ use crate::lp::{Col, LpModel, Simplex};
 use crate::sets::{Constraint, Domain};
 use crate::tolerance;
 
-/// How far the point may break a constraint: what it uses of the tolerance, no point between it and another can do without.
+/// How far the point may break a constraint. Half of the tolerance is left to the points between this one and others.
 const ALLOWED: f64 = 0.5 * tolerance::CONSTRAINT;
 
 /// The point whose slack in all bounds and constraints is largest, each measured by the most slack that it could have: one LP, in the spirit
@@ -24,46 +24,9 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Enco
     if domain.constraints.iter().any(|constraint| is_out_of_reach(domain, constraint)) {
         return Err(EncodeError::Infeasible);
     }
-    let width = |input: usize| domain.upper[input] - domain.lower[input];
-    let terms = || domain.constraints.iter().flat_map(Constraint::terms);
-    // The slack is counted in the widest input's width: as a share of it, it would have that width as a coefficient.
-    let widest = terms().map(|&(input, _)| width(input)).fold(0.0, f64::max);
-    let unit = if widest > 0.0 { widest } else { 1.0 };
-    let mut lp = LpModel::new();
-    let slack = lp.add_col(1.0, 0.0, 0.5 * unit, &[]);
-    // Inputs of no constraint stay where they are.
-    let mut col_from_input: Vec<Option<Col>> = vec![None; point.len()];
-    for &(input, _) in terms() {
-        if col_from_input[input].is_none() {
-            let (lower, upper) = (domain.lower[input], domain.upper[input]);
-            let col = lp.add_col(0.0, lower, upper, &[]);
-            let share = width(input) / unit;
-            lp.add_row(lower, f64::INFINITY, &[(col, 1.0), (slack, -share)]);
-            lp.add_row(f64::NEG_INFINITY, upper, &[(col, 1.0), (slack, share)]);
-            col_from_input[input] = Some(col);
-        }
-    }
-    for constraint in &domain.constraints {
-        let (lower, upper) = (constraint.lower(), constraint.upper());
-        let most: f64 = constraint.terms().iter().map(|&(i, weight)| weight.abs() * width(i)).sum();
-        let share = most.min(upper - lower).max(0.0) / unit;
-        let mut entries: Vec<(Col, f64)> = Vec::new();
-        for &(input, weight) in constraint.terms() {
-            entries.extend(col_from_input[input].map(|col| (col, weight)));
-        }
-        for (side, sign) in [(lower, -1.0), (upper, 1.0)] {
-            if side.is_infinite() {
-                continue;
-            }
-            let with_slack: Vec<(Col, f64)> =
-                entries.iter().copied().chain([(slack, sign * share)]).collect();
-            let (low, high) =
-                if sign > 0.0 { (f64::NEG_INFINITY, side) } else { (side, f64::INFINITY) };
-            lp.add_row(low, high, &with_slack);
-        }
-    }
-    let solution = solve(&mut lp, Simplex::Choose, budget, &mut Work::default())?;
-    for (x, col) in point.iter_mut().zip(col_from_input) {
+    let mut slack_lp = SlackLp::new(domain);
+    let solution = solve(&mut slack_lp.lp, Simplex::Choose, budget, &mut Work::default())?;
+    for (x, col) in point.iter_mut().zip(slack_lp.col_from_input) {
         if let Some(Col(col)) = col {
             *x = solution.cols[col];
         }
@@ -78,7 +41,77 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Enco
     Ok(point)
 }
 
-/// Is it plain from the bounds alone that no point keeps the constraint? A side may be further out than the LP solver takes.
+/// The LP that maximises the slack: a column for it, and one for each input that a constraint mentions.
+struct SlackLp<'d> {
+    domain: &'d Domain,
+    lp: LpModel,
+    slack: Col,
+    /// The slack is counted in the widest input's width: as a share of it, it would have that width as a coefficient.
+    unit: f64,
+    /// Inputs of no constraint are not in the LP.
+    col_from_input: Vec<Option<Col>>,
+}
+
+impl<'d> SlackLp<'d> {
+    fn new(domain: &'d Domain) -> Self {
+        let inputs = || domain.constraints.iter().flat_map(Constraint::terms).map(|&(i, _)| i);
+        let width = |input: usize| domain.upper[input] - domain.lower[input];
+        let widest = inputs().map(width).fold(0.0, f64::max);
+        let unit = if widest > 0.0 { widest } else { 1.0 };
+        let mut lp = LpModel::new();
+        let slack = lp.add_col(1.0, 0.0, 0.5 * unit, &[]);
+        let col_from_input = vec![None; domain.lower.len()];
+        let mut new = Self { domain, lp, slack, unit, col_from_input };
+        for input in inputs() {
+            new.add_input(input);
+        }
+        for constraint in &domain.constraints {
+            new.add_constraint(constraint);
+        }
+        new
+    }
+
+    fn width(&self, input: usize) -> f64 {
+        self.domain.upper[input] - self.domain.lower[input]
+    }
+
+    /// A column for an input, with its bounds as rows too, so that they have slack.
+    fn add_input(&mut self, input: usize) {
+        if self.col_from_input[input].is_some() {
+            return;
+        }
+        let (lower, upper) = (self.domain.lower[input], self.domain.upper[input]);
+        let share = self.width(input) / self.unit;
+        let col = self.lp.add_col(0.0, lower, upper, &[]);
+        self.lp.add_row(lower, f64::INFINITY, &[(col, 1.0), (self.slack, -share)]);
+        self.lp.add_row(f64::NEG_INFINITY, upper, &[(col, 1.0), (self.slack, share)]);
+        self.col_from_input[input] = Some(col);
+    }
+
+    /// A row for each side of a constraint.
+    fn add_constraint(&mut self, constraint: &Constraint) {
+        let (lower, upper) = (constraint.lower(), constraint.upper());
+        let terms = || constraint.terms().iter();
+        let most: f64 = terms().map(|&(i, weight)| weight.abs() * self.width(i)).sum();
+        let share = most.min(upper - lower).max(0.0) / self.unit;
+        let mut entries: Vec<(Col, f64)> = Vec::new();
+        for &(input, weight) in terms() {
+            entries.extend(self.col_from_input[input].map(|col| (col, weight)));
+        }
+        for (side, sign) in [(lower, -1.0), (upper, 1.0)] {
+            if side.is_infinite() {
+                continue;
+            }
+            let slack = (self.slack, sign * share);
+            let with_slack: Vec<(Col, f64)> = entries.iter().copied().chain([slack]).collect();
+            let (low, high) =
+                if sign > 0.0 { (f64::NEG_INFINITY, side) } else { (side, f64::INFINITY) };
+            self.lp.add_row(low, high, &with_slack);
+        }
+    }
+}
+
+/// Whether the bounds alone show that no point keeps the constraint. A side may be further out than the LP solver takes.
 fn is_out_of_reach(domain: &Domain, constraint: &Constraint) -> bool {
     let (mut least, mut most, mut rounding) = (0.0, 0.0, 1.0);
     for &(input, weight) in constraint.terms() {

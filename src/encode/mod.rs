@@ -6,6 +6,7 @@
 //! - [`Milp`]: the whole problem, or a neighbourhood of a pattern, for MILP solvers
 //! - [`Vertices`]: where a linear function of the input is largest; [`interior_point`]: a point deep inside a domain
 
+mod dense_region;
 mod error;
 mod interior;
 mod lazy;
@@ -18,12 +19,13 @@ mod relaxation;
 mod solve;
 mod vertices;
 
+pub use dense_region::dense_region_value;
 pub use error::{EncodeError, MilpWriteError};
 pub use interior::interior_point;
 pub use milp::{Milp, MilpSolution};
 pub use network_lp::WarmStart;
 pub use part::{PartRelaxation, PartSolution};
-pub use region::{RegionLp, RegionOptimum, dense_region_value};
+pub use region::{RegionLp, RegionOptimum};
 pub use relaxation::{Relaxation, RelaxationSolution};
 pub use solve::Work;
 pub use vertices::Vertices;

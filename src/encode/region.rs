@@ -216,19 +216,17 @@ impl<'p> RegionLp<'p> {
     ) -> Result<Vec<NeuronId>, EncodeError> {
         self.problem.network.forward_held(point, pattern, &mut self.held);
         let mut violated: Vec<(f64, NeuronId, ())> = Vec::new();
-        for layer in 0..self.held.hidden() {
-            for (index, &g) in self.held.pre_activations(layer).iter().enumerate() {
-                let violation = if pattern.get(layer, index) { -g } else { g };
-                let neuron = NeuronId { layer, index };
-                let has_row = self.rows.contains(neuron);
-                if has_row && violation > tolerance::BROKEN_ROW {
-                    return Err(EncodeError::Trouble(format!(
-                        "{neuron:?} breaks its row by {violation:.1e}"
-                    )));
-                }
-                if !has_row && violation > tolerance::VIOLATION {
-                    violated.push((violation, neuron, ()));
-                }
+        for neuron @ NeuronId { layer, index } in self.problem.network.relus() {
+            let g = self.held.pre_activations(layer)[index];
+            let violation = if pattern.get(layer, index) { -g } else { g };
+            let has_row = self.rows.contains(neuron);
+            if has_row && violation > tolerance::BROKEN_ROW {
+                return Err(EncodeError::Trouble(format!(
+                    "{neuron:?} breaks its row by {violation:.1e}"
+                )));
+            }
+            if !has_row && violation > tolerance::VIOLATION {
+                violated.push((violation, neuron, ()));
             }
         }
         Ok(worst_first(violated, ADDED_ROWS).map(|(neuron, ())| neuron).collect())
@@ -255,46 +253,15 @@ impl<'p> RegionLp<'p> {
 }
 
 /// The sides of a sign row: `g = g(centre) + slopes · moves` stays non-negative or non-positive.
-fn sign_sides(neuron: NeuronId, pattern: &ActivationPattern, at_centre: &Trace) -> (f64, f64) {
+pub(super) fn sign_sides(
+    neuron: NeuronId,
+    pattern: &ActivationPattern,
+    at_centre: &Trace,
+) -> (f64, f64) {
     let constant = at_centre.pre_activations(neuron.layer)[neuron.index];
     if pattern.get(neuron.layer, neuron.index) {
         (-constant, f64::INFINITY)
     } else {
         (f64::NEG_INFINITY, -constant)
     }
-}
-
-/// The value of a region LP written out in full, every neuron a row and every move a column: what the lazy LP is
-/// measured against. Slow.
-///
-/// # Errors
-/// When the region is empty or the solver fails.
-pub fn dense_region_value(
-    problem: &Problem,
-    pattern: &ActivationPattern,
-) -> Result<f64, EncodeError> {
-    let network = &problem.network;
-    let mut at_centre = Trace::new(network);
-    network.forward_held(problem.set.centre(), pattern, &mut at_centre);
-    let gradient = network.gradient(problem.weights(), pattern);
-    let (mut lp, mut moves) = (LpModel::new(), MoveColumns::new(&problem.set));
-    moves.begin(&mut lp);
-    moves.add_all(&mut lp, &gradient);
-    let pixels: Vec<usize> = (0..network.inputs()).collect();
-    let of_layer = |layer: usize| {
-        (0..network.layers()[layer].outputs()).map(move |index| NeuronId { layer, index })
-    };
-    let neurons: Vec<NeuronId> = (0..network.hidden().len()).flat_map(of_layer).collect();
-    let slopes = network.slopes(&neurons, &pixels, pattern);
-    let mut rows = NewRows::default();
-    for (k, &neuron) in neurons.iter().enumerate() {
-        let entry = |(col, at): (_, Move)| (col, at.sign * slopes[(at.pixel, k)]);
-        let entries = moves.columns().map(|column| entry((column.col, column.at)));
-        let (lower, upper) = sign_sides(neuron, pattern, &at_centre);
-        rows.push(lower, upper, entries);
-    }
-    lp.add_rows(&rows);
-    let unlimited = Budget::unlimited();
-    let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut Work::default())?;
-    Ok(problem.value(&at_centre) + solution.objective)
 }

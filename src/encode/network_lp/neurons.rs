@@ -1,8 +1,8 @@
-//! Which neurons are columns: the unstable ones. All others are held in one state.
+//! Which neurons are columns: the unstable ReLUs. All others are held in one state, those without a ReLU on.
 
 use crate::bounds::{Interval, NeuronBounds, Stability};
 use crate::lp::Col;
-use crate::network::{ActivationPattern, Network, NeuronId, Trace};
+use crate::network::{Activation, ActivationPattern, Network, NeuronId, Trace};
 
 /// A neuron that can be on or off: its output `h` is a column.
 #[derive(Clone, Copy, Debug)]
@@ -89,12 +89,12 @@ pub(in crate::encode) struct NeuronSplit {
 }
 
 impl NeuronSplit {
-    /// Only stable neurons are held.
+    /// Only stable neurons and those without a ReLU are held.
     pub fn by_stability(network: &Network, bounds: &NeuronBounds) -> Self {
         Self::pinning(network, bounds, |_| None)
     }
 
-    /// Stable neurons are held, and those that `pin` gives a state.
+    /// The same, and those that `pin` gives a state.
     pub fn pinning(
         network: &Network,
         bounds: &NeuronBounds,
@@ -105,9 +105,11 @@ impl NeuronSplit {
         let mut split = Self { columns, held: all_off, pinned };
         for layer in 0..bounds.hidden() {
             let intervals = bounds.layer(layer).iter().enumerate();
-            let cols: Vec<Option<Col>> = intervals
-                .map(|(index, interval)| split.add(NeuronId { layer, index }, *interval, &pin))
-                .collect();
+            let cols = intervals.map(|(index, interval)| {
+                let id = NeuronId { layer, index };
+                split.add(id, network.activation(id), *interval, &pin)
+            });
+            let cols: Vec<Option<Col>> = cols.collect();
             split.columns.col_from_neuron.push(cols);
         }
         split
@@ -117,13 +119,14 @@ impl NeuronSplit {
     fn add(
         &mut self,
         id: NeuronId,
+        activation: Activation,
         interval: Interval,
         pin: impl Fn(NeuronId) -> Option<bool>,
     ) -> Option<Col> {
-        let held_on = match interval.stability() {
-            Stability::On => Some(true),
-            Stability::Off => Some(false),
-            Stability::Unstable => pin(id).inspect(|_| self.pinned.push(id)),
+        let held_on = match (activation, interval.stability()) {
+            (Activation::Identity, _) | (_, Stability::On) => Some(true),
+            (_, Stability::Off) => Some(false),
+            (_, Stability::Unstable) => pin(id).inspect(|_| self.pinned.push(id)),
         };
         if let Some(on) = held_on {
             self.held.set(id, on);

@@ -10,12 +10,12 @@ use std::env;
 use std::error::Error;
 use std::time::Duration;
 
+use rw_adv::attack::{Attack, ImageAttack, classify};
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset};
 use rw_adv::observer::Observer;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Candidate;
-use rw_adv::verify::{Attack, Subject, classify};
 
 /// Prints every improvement.
 struct Chatty;
@@ -40,20 +40,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         standing.predicted, standing.runner_up
     );
 
-    let subject = Subject::new(&model, &sample, standing.predicted, &Attack::within(delta));
-    let subject = subject.observed_by(&Chatty);
+    let image = ImageAttack::new(&model, &sample, standing.predicted, &Attack::within(delta));
     let budget = Budget::start(Some(Duration::from_secs(10)), None);
-    let answer = subject.attack(standing.runner_up, &budget)?;
+    let answer = image.attack(standing.runner_up, &budget, &Chatty)?;
 
-    let point = answer.judged.point();
+    let point = answer.solution.judgement.point();
     println!(
         "{}: margin {:.4} at a distance of {:.4}, {} pixels changed",
         answer.verdict,
-        point.margin(),
+        point.value(),
         point.distance(),
-        point.changed_pixels()
+        point.changed()
     );
-    if let Some(bound) = answer.bound {
+    if let Some(bound) = answer.solution.bound {
         println!("no input within the budget has a margin above {:.4}", bound.value());
     }
     Ok(())

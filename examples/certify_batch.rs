@@ -10,12 +10,13 @@ use std::env;
 use std::error::Error;
 
 use rayon::prelude::*;
+use rw_adv::attack::{Attack, ImageAttack, classify};
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset};
 use rw_adv::judge::Verdict;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::verify::{Attack, Goal, Subject, classify};
+use rw_adv::solve::Goal;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -33,9 +34,9 @@ fn main() -> Result<(), Failure> {
     let certified = |image: usize| -> Result<bool, Failure> {
         let sample = data.sample(image)?;
         let predicted = classify(&model, &sample)?.predicted;
-        let subject = Subject::new(&model, &sample, predicted, &attack);
+        let image = ImageAttack::new(&model, &sample, predicted, &attack);
         for target in (0..model.network.outputs()).map(Label).filter(|&label| label != predicted) {
-            let answer = subject.attack(target, &Budget::unlimited())?;
+            let answer = image.attack(target, &Budget::unlimited(), &())?;
             if answer.verdict != Verdict::Robust {
                 return Ok(false);
             }

@@ -10,11 +10,10 @@ use std::error::Error;
 
 use rw_adv::budget::Budget;
 use rw_adv::formula::Linear;
-use rw_adv::maximize::MaximizeProblem;
+use rw_adv::maximize::Maximization;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::search::SearchOptions;
 use rw_adv::sets::Domain;
-use rw_adv::verify::Branch;
+use rw_adv::solve::{BranchLimits, SolveOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let model = OnnxModel::load("tests/zoo/accepted/acasxu_style.onnx".as_ref())?;
@@ -23,13 +22,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         Domain::new_box(model.network.inputs(), 0.0, 1.0).with_text("x0 + x1 + x2 <= 1.5")?;
 
     let budget = Budget::unlimited();
-    let problem = MaximizeProblem::new(&model, &domain, &objective, &budget)?;
-    // Where one bound leaves a gap, divide the domain until the maximum is proven.
-    let branch = Branch { nodes: 10_000, gap: 1e-4, parallel: true };
-    let maximum = problem.solve(&SearchOptions::default(), Some(branch), &budget)?;
+    // Where one bound leaves a gap, branch until the maximum is proven.
+    let branch = Some(BranchLimits { nodes: 10_000, gap: 1e-4, parallel: true });
+    let options = SolveOptions { branch, ..SolveOptions::default() };
+    let problem = Maximization::new(&model, &domain, &objective, &options, &budget)?;
+    let maximum = problem.solve(&budget, &())?;
 
-    println!("best value found  {:.6}", maximum.value);
-    println!("proven bound      {:.6}", maximum.upper_bound);
+    println!("best value found  {:.6}", maximum.measurement.value);
+    if let Some(bound) = maximum.bound {
+        println!("proven bound      {:.6}", bound.value());
+    }
     println!("at                {:.3?}", maximum.point);
     Ok(())
 }

@@ -82,6 +82,7 @@
 //! # Ok::<(), rw_adv::onnx::OnnxError>(())
 //! ```
 
+pub mod attack;
 pub mod bounds;
 pub mod branch;
 pub mod budget;
@@ -102,8 +103,8 @@ pub mod report;
 pub mod run;
 pub mod search;
 pub mod sets;
+pub mod solve;
 pub mod tolerance;
-pub mod verify;
 pub mod walk;
 
 /// The README's example is a test.

@@ -24,6 +24,9 @@ pub trait Observer: Sync {
     }
 }
 
+/// Tells nobody.
+impl Observer for () {}
+
 /// The state of a branch-and-bound tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TreeState {

@@ -48,7 +48,9 @@ impl Objective {
 
     /// The value at these outputs, the constant left out: what search and bounds work with.
     pub fn weigh(&self, outputs: &[f64]) -> f64 {
-        outputs.iter().zip(&self.weights).map(|(y, w)| y * w).sum()
+        // What does not count may be infinite.
+        let terms = outputs.iter().zip(&self.weights).filter(|(_, w)| **w != 0.0);
+        terms.map(|(y, w)| y * w).sum()
     }
 
     /// The value at these outputs.
@@ -77,10 +79,19 @@ impl Property {
         Self { any_of: vec![Conjunction { all_of: vec![objective] }] }
     }
 
-    /// Whether outputs have the property. A NaN has none.
-    pub fn holds(&self, outputs: &[f64]) -> bool {
-        self.any_of.iter().any(|all| all.all_of.iter().all(|row| row.value(outputs) > 0.0))
+    /// Positive just where outputs have the property: the smallest row of the best conjunction. NaN where a row is.
+    pub fn value(&self, outputs: &[f64]) -> f64 {
+        let of_all = |all: &Conjunction| {
+            all.all_of.iter().map(|row| row.value(outputs)).fold(f64::INFINITY, smaller)
+        };
+        let negated = self.any_of.iter().map(|all| -of_all(all)).fold(f64::INFINITY, smaller);
+        -negated
     }
+}
+
+/// The smaller one, or NaN if one of them is.
+fn smaller(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a < b { a } else { b }
 }
 
 /// A point of the set and what the network (not a solver) says about it.

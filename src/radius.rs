@@ -7,14 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attack::{Attack, AttackError, ImageAttack};
 use crate::budget::Budget;
 use crate::data::Sample;
-use crate::judge::{EightBit, JudgeError, Verdict, Witness};
+use crate::judge::{EightBit, Verdict, Witness, widened};
 use crate::network::Label;
 use crate::onnx::OnnxModel;
 use crate::search::SearchOptions;
 use crate::sets::Norm;
-use crate::verify::{Attack, Goal, Subject, VerifyError};
+use crate::solve::Goal;
 
 /// Below one grey level of an 8-bit picture, precision is relative to this instead of to the radius.
 const GREY_LEVEL: f64 = 1.0 / 255.0;
@@ -77,7 +78,7 @@ pub enum RadiusStop {
     Robust,
     /// The time is up.
     Time,
-    /// Somebody called it off.
+    /// The budget's flag was set.
     Interrupted,
 }
 
@@ -135,7 +136,7 @@ impl Radii {
 pub enum RadiusError {
     /// A search ended badly.
     #[error(transparent)]
-    Verify(#[from] VerifyError),
+    Attack(#[from] AttackError),
     /// An adversary where a proof says that there is none.
     #[error(
         "an adversary at distance {distance} contradicts the certified radius {certified}: please report this bug"
@@ -146,12 +147,6 @@ pub enum RadiusError {
         /// The radius.
         certified: f64,
     },
-}
-
-impl From<JudgeError> for RadiusError {
-    fn from(error: JudgeError) -> Self {
-        Self::Verify(error.into())
-    }
 }
 
 /// The radii of one image: the smallest over its targets.
@@ -173,7 +168,7 @@ pub fn radii(
     assert!(!targets.is_empty(), "an image without targets has no radius");
     let aims = targets.iter().map(|&target| Aim { target, proven: 0.0 }).collect();
     let mut image = Image { model, sample, predicted, options, aims };
-    let proof_done = image.certify(&budget.half());
+    let proof_done = image.certify(&budget.half())?;
     let (adversary, attack_done) = image.attack(budget)?;
     let certified = image.certified();
     let stop = match adversary {
@@ -211,10 +206,10 @@ enum AttackEffort {
 }
 
 impl<'a> Image<'a> {
-    fn subject(&self, delta: f64) -> Subject<'a> {
+    fn attack_within(&self, delta: f64) -> ImageAttack {
         let Self { model, sample, predicted, options, .. } = *self;
         let RadiusOptions { norm, search, .. } = *options;
-        Subject::new(
+        ImageAttack::new(
             model,
             sample,
             predicted,
@@ -233,44 +228,44 @@ impl<'a> Image<'a> {
     }
 
     /// Doubles the budget while it can be certified, then bisects. Says whether it came to an end before the time did.
-    fn certify(&mut self, budget: &Budget) -> bool {
+    fn certify(&mut self, budget: &Budget) -> Result<bool, RadiusError> {
         let options = self.options;
         let (mut low, mut high) = (0.0, None);
         let mut delta = options.first_delta();
         while !budget.is_spent() {
-            if self.proves(delta, budget) {
+            if self.proves(delta, budget)? {
                 low = delta;
             } else if budget.is_spent() {
                 // It might have been proven with more time.
-                return false;
+                return Ok(false);
             } else {
                 high = Some(delta);
             }
             delta = match high {
-                None if low >= options.max_delta => return true,
+                None if low >= options.max_delta => return Ok(true),
                 None => (2.0 * low).min(options.max_delta),
-                Some(high) if options.is_close(low, high) => return true,
+                Some(high) if options.is_close(low, high) => return Ok(true),
                 Some(high) => 0.5 * (low + high),
             };
         }
-        false
+        Ok(false)
     }
 
     /// Is every target out of reach within `delta`? The first that may not be ends the question.
-    fn proves(&mut self, delta: f64, budget: &Budget) -> bool {
-        let subject = self.subject(delta);
+    fn proves(&mut self, delta: f64, budget: &Budget) -> Result<bool, RadiusError> {
+        let image = self.attack_within(delta);
         for place in 0..self.aims.len() {
             let aim = &mut self.aims[place];
             if aim.proven >= delta {
                 continue;
             }
-            if !subject.excludes(aim.target, budget) {
+            if !image.excludes(aim.target, budget)? {
                 self.put_first(place);
-                return false;
+                return Ok(false);
             }
             aim.proven = delta;
         }
-        true
+        Ok(true)
     }
 
     /// Doubles the budget until there is an adversary, then looks for nearer ones down to what is proven. Says whether it
@@ -317,19 +312,19 @@ impl<'a> Image<'a> {
         effort: AttackEffort,
         budget: &Budget,
     ) -> Result<Option<Adversary>, RadiusError> {
-        let subject = self.subject(delta);
+        let image = self.attack_within(delta);
         let reachable: Vec<usize> =
             (0..self.aims.len()).filter(|&place| self.aims[place].proven < delta).collect();
         let mut nearest: Option<(usize, Adversary)> = None;
         for &place in &reachable {
             let target = self.aims[place].target;
             let known = known.filter(|known| known.target == target);
-            let known = known.map(|known| widened(known.witness.point().pixels()));
+            let known = known.map(|known| widened(known.witness.point().values()));
             let starts = [known.as_deref(), None];
             for start in &starts[usize::from(known.is_none())..] {
-                let judged = subject.climb(target, *start, budget)?;
-                let Some(witness) = judged.witness() else { continue };
-                let found = self.drawn_in(&subject, place, witness)?;
+                let judgement = image.climb(target, *start, budget)?;
+                let Some(witness) = judgement.witness() else { continue };
+                let found = self.drawn_in(&image, place, witness)?;
                 let nearer = |(_, best): &(usize, Adversary)| found.distance() < best.distance();
                 if nearest.as_ref().is_none_or(nearer) {
                     nearest = Some((place, found));
@@ -341,9 +336,9 @@ impl<'a> Image<'a> {
                 if budget.is_spent() {
                     break;
                 }
-                let answer = subject.attack(self.aims[place].target, budget)?;
-                if let Some(witness) = answer.judged.witness() {
-                    nearest = Some((place, self.drawn_in(&subject, place, witness)?));
+                let answer = image.attack(self.aims[place].target, budget, &())?;
+                if let Some(witness) = answer.solution.judgement.witness() {
+                    nearest = Some((place, self.drawn_in(&image, place, witness)?));
                     break;
                 }
                 if answer.verdict == Verdict::Robust {
@@ -360,12 +355,12 @@ impl<'a> Image<'a> {
     /// The nearest point on the way from the image to a witness that is one too, as far as bisection tells.
     fn drawn_in(
         &self,
-        subject: &Subject,
+        image: &ImageAttack,
         place: usize,
         witness: &Witness,
     ) -> Result<Adversary, RadiusError> {
         let Aim { target, proven } = self.aims[place];
-        let (from, to) = (widened(&self.sample.pixels), widened(witness.point().pixels()));
+        let (from, to) = (widened(&self.sample.pixels), widened(witness.point().values()));
         let whole_way = witness.point().distance();
         let mut low = proven;
         let mut witness = witness.clone();
@@ -373,7 +368,7 @@ impl<'a> Image<'a> {
             let distance = 0.5 * (low + witness.point().distance());
             let share = distance / whole_way;
             let point: Vec<f64> = from.iter().zip(&to).map(|(x, y)| x + share * (y - x)).collect();
-            match subject.judge(target, &point)?.witness() {
+            match image.judge(target, &point)?.witness() {
                 Some(nearer) => witness = nearer.clone(),
                 None => low = distance,
             }
@@ -382,11 +377,7 @@ impl<'a> Image<'a> {
         if distance <= proven {
             return Err(RadiusError::Contradiction { distance, certified: proven });
         }
-        let picture = subject.picture(target, &witness)?;
+        let picture = image.picture(target, &witness)?;
         Ok(Adversary { target, witness, picture })
     }
-}
-
-fn widened(pixels: &[f32]) -> Vec<f64> {
-    pixels.iter().copied().map(f64::from).collect()
 }

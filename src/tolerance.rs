@@ -37,3 +37,10 @@ pub const LP_OBJECTIVE: f64 = 1e-6;
 
 /// Bounds of an LP that cross by more are infeasible: HiGHS's feasibility tolerance.
 pub const LP_CROSSING: f64 = 1e-7;
+/// How much shorter the judge makes a perturbation that reaches the surface of a ball, relative to its length, and how far beyond the
+/// surface it still counts as reaching it. Above the rounding of an `f64` sum of a million values and an LP's
+/// tolerance, below what moves a margin.
+pub const HAIR: f64 = 1e-7;
+
+/// Below this gap between the best value and the bound a value counts as optimal, unless another gap is asked for.
+pub const OPTIMAL_GAP: f64 = 1e-6;

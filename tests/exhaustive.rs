@@ -19,10 +19,10 @@ use rw_adv::branch::{
 };
 use rw_adv::budget::Budget;
 use rw_adv::encode::{RegionLp, Relaxation, Vertices, interior_point};
-use rw_adv::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
+use rw_adv::judge::{Judge, Judgement, Replay, ReplayFailure};
 use rw_adv::lp::{Col, LpModel, LpOutcome, Simplex};
 use rw_adv::network::{ActivationPattern, AffineMap, Label, Network, NeuronId, Trace};
-use rw_adv::problem::{Candidate, Objective, Problem};
+use rw_adv::problem::{Candidate, Objective, Problem, Property};
 use rw_adv::proof::{CheckedClaim, Claim, ProofError, SplitSide, check};
 use rw_adv::search::{Method, SearchOptions, SearchResult, ascend_from, search};
 use rw_adv::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
@@ -766,9 +766,9 @@ fn no_forged_proof_is_accepted() {
 }
 
 /// A file that computes what the network does.
-struct Agrees<'n>(&'n Network);
+struct Agrees(Arc<Network>);
 
-impl Replay for Agrees<'_> {
+impl Replay for Agrees {
     fn logits(&self, x: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
         let x: Vec<f64> = x.iter().copied().map(f64::from).collect();
         Ok(self.0.logits(&x).into_iter().map(|y| y as f32).collect())
@@ -780,9 +780,10 @@ fn judged(network: &Arc<Network>, original: &[f32], norm: Norm, delta: f64) -> (
     let set = InputSet::ball(norm, original, delta, PixelRange::UNIT);
     let problem = Problem::margin(network, set, Label(0), Label(1));
     let found = searched(&problem, &SearchOptions::default()).best;
-    let case = Case { original, norm, delta, predicted: Label(0), target: Label(1) };
-    let judged = Judge::new(network, &Agrees(network)).judge(&case, &found.point);
-    (found.margin, judged.expect("a sound case"))
+    let judge = Judge::new(Arc::clone(network), Arc::new(Agrees(Arc::clone(network))));
+    let property = Property::positive(problem.question.clone());
+    let judgement = judge.judge(&problem.set, &property, &found.point);
+    (found.margin, judgement.expect("a sound problem"))
 }
 
 /// `y_1 = relu(x_0 − x_1)` against `y_0 = 0.75`, at a point where the ReLU's input is exactly 0.

@@ -3,13 +3,14 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rw_adv::attack::{Attack, ImageAttack, classify};
 use rw_adv::bounds::CertifiedBound;
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset, Sample};
 use rw_adv::observer::Observer;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Candidate;
-use rw_adv::verify::{Attack, Goal, Stop, Subject, classify};
+use rw_adv::solve::{Goal, Stop};
 
 /// Writes down what it hears.
 #[derive(Default)]
@@ -44,18 +45,21 @@ fn an_observer_hears_of_every_improvement_and_bound() {
         for delta in [0.5, 2.0, 5.0] {
             let listener = Listener::default();
             let attack = Attack { goal, ..Attack::within(delta) };
-            let subject = Subject::new(&model, &sample, standing.predicted, &attack);
-            let subject = subject.observed_by(&listener);
-            let answer = subject.attack(standing.runner_up, &Budget::unlimited()).expect("judged");
+            let image = ImageAttack::new(&model, &sample, standing.predicted, &attack);
+            let answer =
+                image.attack(standing.runner_up, &Budget::unlimited(), &listener).expect("judged");
             let margins = listener.margins.into_inner().expect("nobody panics");
             let bounds = listener.bounds.into_inner().expect("nobody panics");
             assert!(margins.is_sorted(), "{margins:?}");
             let lowest = bounds.iter().copied().fold(f64::INFINITY, f64::min);
             assert!(margins.iter().all(|&margin| margin <= lowest), "{margins:?} {bounds:?}");
-            assert_eq!(answer.bound.is_some(), !bounds.is_empty());
+            assert_eq!(answer.solution.bound.is_some(), !bounds.is_empty());
             if goal == Goal::Optimum {
                 let best = margins.last().expect("a search has a best point");
-                assert!((best - answer.judged.point().margin()).abs() < 1e-4, "{margins:?}");
+                assert!(
+                    (best - answer.solution.judgement.point().value()).abs() < 1e-4,
+                    "{margins:?}"
+                );
             }
         }
     }
@@ -78,10 +82,9 @@ fn a_search_is_called_off_by_its_flag() {
     attack.search.patience = usize::MAX;
     let flag = AtomicBool::new(false);
     let impatient = Impatient(&flag);
-    let subject = Subject::new(&model, &sample, standing.predicted, &attack);
-    let subject = subject.observed_by(&impatient);
+    let image = ImageAttack::new(&model, &sample, standing.predicted, &attack);
     let budget = Budget::start(None, Some(&flag));
-    let answer = subject.attack(standing.runner_up, &budget).expect("judged");
-    assert_eq!(answer.stop, Stop::Interrupted);
-    assert!(answer.judged.point().distance() < 5.0);
+    let answer = image.attack(standing.runner_up, &budget, &impatient).expect("judged");
+    assert_eq!(answer.solution.stop, Stop::Interrupted);
+    assert!(answer.solution.judgement.point().distance() < 5.0);
 }

@@ -8,10 +8,11 @@ use std::time::Duration;
 use assert_cmd::Command;
 use rw_adv::budget::Budget;
 use rw_adv::formula::Linear;
-use rw_adv::maximize::{MaximizeProblem, Maximum};
+use rw_adv::maximize::{Maximization, Maximum};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::search::{Method, SearchOptions};
 use rw_adv::sets::Domain;
+use rw_adv::solve::SolveOptions;
 use serde_json::Value;
 
 const MNIST: &str = "models/mnist_2x16.onnx";
@@ -90,10 +91,11 @@ fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maxim
     let model = OnnxModel::load(Path::new(model)).expect("a sound model");
     let objective = Linear::of_outputs(objective, model.network.outputs()).expect("an expression");
     let budget = Budget::unlimited();
+    let search = SearchOptions { method, ..SearchOptions::default() };
+    let options = SolveOptions { search, ..SolveOptions::default() };
     let problem =
-        MaximizeProblem::new(&model, domain, &objective, &budget).expect("a point inside");
-    let options = SearchOptions { method, ..SearchOptions::default() };
-    problem.solve(&options, None, &budget).expect("an answer")
+        Maximization::new(&model, domain, &objective, &options, &budget).expect("a point inside");
+    problem.solve(&budget, &()).expect("an answer")
 }
 
 #[test]
@@ -113,12 +115,18 @@ fn searches_reach_what_branch_and_bound_claims_to_be_optimal() {
             let ours = solve(model, objective, domain, Method::Rw);
             let milp = solve(model, objective, domain, Method::Milp { warm: false });
             let claimed = milp.claimed_bound.expect("it ended");
-            let case = format!("{model} {objective}: {} {} {claimed}", ours.value, milp.value);
-            assert!((milp.value - claimed).abs() < 1e-5, "{case}");
-            assert!((ours.value - milp.value).abs() < 1e-5, "{case}");
+            let case = format!(
+                "{model} {objective}: {} {} {claimed}",
+                ours.measurement.value, milp.measurement.value
+            );
+            assert!((milp.measurement.value - claimed).abs() < 1e-5, "{case}");
+            assert!((ours.measurement.value - milp.measurement.value).abs() < 1e-5, "{case}");
             for found in [ours, milp] {
-                assert!(found.value <= found.upper_bound, "{case}");
-                assert!((found.value - found.value_f32).abs() < 1e-4, "{case}");
+                assert!(found.gap().is_some_and(|gap| gap >= 0.0), "{case}");
+                assert!(
+                    (found.measurement.value - found.measurement.value_f32).abs() < 1e-4,
+                    "{case}"
+                );
                 assert_eq!(found.point, domain.clamped(&found.point), "{case}");
                 assert!(found.violation <= 2e-7, "{case}");
                 assert_eq!(found.violation, domain.violation(&found.point), "{case}");

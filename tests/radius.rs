@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rw_adv::attack::classify;
 use rw_adv::budget::Budget;
 use rw_adv::data::Sample;
-use rw_adv::judge::Replay;
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::radius::{Radii, RadiusOptions, RadiusStop, radii};
 use rw_adv::search::SearchOptions;
 use rw_adv::sets::Norm;
-use rw_adv::verify::classify;
 
 /// A layer as rows of weights, and biases.
 type Layer = (Vec<Vec<f32>>, Vec<f32>);
@@ -228,12 +227,12 @@ fn no_adversary_is_ever_within_the_certified_radius() {
         let radii = radii(&model, &image, asked, &options, &Budget::unlimited()).expect("answer");
         let Radii { certified, adversary, .. } = &radii;
         let wins = |pixels: &[f32], target: Label| {
-            let logits = Replay::logits(&model.replay, pixels).expect("runs");
+            let logits = model.replay.logits(pixels).expect("runs");
             logits[target.0] > logits[predicted.0]
         };
         if let Some(adversary) = adversary {
             assert!(*certified < adversary.distance(), "{seed}: {radii:?}");
-            assert!(wins(adversary.witness.point().pixels(), adversary.target), "{seed}");
+            assert!(wins(adversary.witness.point().values(), adversary.target), "{seed}");
         }
         let centre: Vec<f64> = image.pixels.iter().copied().map(f64::from).collect();
         for _ in 0..200 {

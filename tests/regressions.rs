@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use assert_cmd::Command;
+use rw_adv::attack::classify;
 use rw_adv::bounds::{Arithmetic, LinearBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset};
@@ -14,7 +15,6 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::search::{Method, SearchOptions, SearchStop, search};
 use rw_adv::sets::{InputSet, Norm, PixelRange};
-use rw_adv::verify::classify;
 use serde_json::Value;
 
 const MODEL: &str = "models/mnist_2x16.onnx";

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use rayon::prelude::*;
+use rw_adv::attack::{self, Answer, Attack, ImageAttack};
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset, Sample, Selection};
 use rw_adv::encode::Milp;
@@ -17,7 +18,7 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::search::SearchOptions;
 use rw_adv::sets::{InputSet, Norm, PixelRange};
-use rw_adv::verify::{self, Answer, Attack, Branch, Goal, Subject};
+use rw_adv::solve::{BranchLimits, Goal};
 
 use super::{median, neuron_bounds, random_target, timed};
 use crate::cli::positive;
@@ -96,7 +97,7 @@ fn open(args: &CompleteArgs, model: &Path, images: &Selection) -> Result<(OnnxMo
 }
 
 fn attack(delta: f64, goal: Goal, gap: f64) -> Attack {
-    let branch = Some(Branch { nodes: MOST_NODES, gap, parallel: false });
+    let branch = Some(BranchLimits { nodes: MOST_NODES, gap, parallel: false });
     let search = SearchOptions::default();
     Attack { delta, norm: Norm::L1, search, goal, branch, proofs: false }
 }
@@ -107,14 +108,14 @@ fn answers(
     samples: &[Sample],
     attack: &Attack,
     seconds: f64,
-    target: impl Fn(&Sample, verify::Classification) -> Label + Sync,
+    target: impl Fn(&Sample, attack::Classification) -> Label + Sync,
 ) -> Result<Vec<Outcome>> {
     let answer = |sample: &Sample| {
-        let standing = verify::classify(model, sample)?;
+        let standing = attack::classify(model, sample)?;
         let target = target(sample, standing);
-        let subject = Subject::new(model, sample, standing.predicted, attack);
+        let image = ImageAttack::new(model, sample, standing.predicted, attack);
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
-        let answer = subject.attack(target, &budget)?;
+        let answer = image.attack(target, &budget, &())?;
         let seconds = budget.elapsed().as_secs_f64();
         Ok(Outcome { image: sample.index, target, answer, seconds })
     };
@@ -140,13 +141,13 @@ fn header(out: &mut impl Write) -> Result<()> {
 }
 
 fn rate(answer: &Answer) -> f64 {
-    answer.tree.nodes as f64 / answer.tree.time.as_secs_f64()
+    answer.solution.tree.nodes as f64 / answer.solution.tree.time.as_secs_f64()
 }
 
 fn row(out: &mut impl Write, outcome: &Outcome) -> Result<()> {
     let Outcome { image, target, answer, seconds } = outcome;
-    let bound = answer.bound.map_or(f64::NAN, |bound| bound.value());
-    let (margin, tree) = (answer.judged.point().margin(), &answer.tree);
+    let bound = answer.solution.bound.map_or(f64::NAN, |bound| bound.value());
+    let (margin, tree) = (answer.solution.judgement.point().value(), &answer.solution.tree);
     let rate = if tree.nodes > 0 { format!("{:.0}", rate(answer)) } else { "-".into() };
     let verdict = format!("{:?}", answer.verdict).to_lowercase();
     writeln!(
@@ -173,7 +174,7 @@ fn verdicts(
     let (mut decided, mut by_branching, mut nodes, mut time) = (0, 0, 0, 0.0);
     for outcome in &outcomes {
         row(out, outcome)?;
-        let Answer { verdict, tree, .. } = &outcome.answer;
+        let (verdict, tree) = (&outcome.answer.verdict, &outcome.answer.solution.tree);
         let is_decided = *verdict != Verdict::Unknown;
         decided += usize::from(is_decided);
         by_branching += usize::from(is_decided && tree.nodes > 0);
@@ -241,13 +242,14 @@ fn beside_milp(
     let solve = |&k: &usize| -> Result<(f64, Option<f64>, bool)> {
         let Outcome { target, answer, .. } = &outcomes[k];
         let set = InputSet::ball(Norm::L1, &samples[k].pixels, args.optima.0, PixelRange::UNIT);
-        let predicted = verify::classify(model, &samples[k])?.predicted;
+        let predicted = attack::classify(model, &samples[k])?.predicted;
         let problem = Problem::margin(&model.network, set, predicted, *target);
         let limit = Budget::start(Some(Duration::from_secs_f64(args.milp_seconds)), None);
         let (solved, seconds) = timed(|| {
             let bounds = neuron_bounds(&problem);
             let milp = Milp::new(&problem, &bounds);
-            milp.solve(Some(&answer.found.best.point), &limit, |_| ControlFlow::Continue(()))
+            let start = &answer.solution.search.best.point;
+            milp.solve(Some(start), &limit, |_| ControlFlow::Continue(()))
         });
         let solved = solved?;
         Ok((seconds, solved.claimed_bound, solved.finished))
@@ -262,7 +264,7 @@ fn beside_milp(
     let (mut ours, mut theirs, mut finished) = (0.0, 0.0, 0);
     for (&k, (seconds, claimed, done)) in picked.iter().zip(&milps) {
         let Outcome { image, answer, seconds: own, .. } = &outcomes[k];
-        let bound = answer.bound.map_or(f64::NAN, |bound| bound.value());
+        let bound = answer.solution.bound.map_or(f64::NAN, |bound| bound.value());
         writeln!(
             out,
             "{image:>6} {bound:>10.4} {own:>10.2} {:>10.4} {seconds:>10.2}{}",

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use rw_adv::attack;
 use rw_adv::bounds::{
     Arithmetic, Arithmetic::Exact, BoundEffort, LinearBounds, NeuronBounds, UpperRelaxation,
 };
@@ -25,7 +26,6 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::{Objective, Problem};
 use rw_adv::search::{Method, SearchOptions, ascend_from, search};
 use rw_adv::sets::{InputSet, Norm, PixelRange};
-use rw_adv::verify;
 use rw_adv::walk::{WayOut, walk};
 
 use crate::cli::positive;
@@ -106,7 +106,7 @@ impl Problems {
         let data = Dataset::open(&source, &model.input_dims)?;
         let problem = |image| -> Result<BenchImage> {
             let sample = data.sample(image)?;
-            let standing = verify::classify(&model, &sample)?;
+            let standing = attack::classify(&model, &sample)?;
             let pixels = sample.pixels.iter().copied().map(f64::from).collect();
             Ok(BenchImage {
                 image,

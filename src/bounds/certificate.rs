@@ -64,6 +64,13 @@ impl CertifiedBound {
         self.value
     }
 
+    /// The bound of the same function plus a constant.
+    pub fn plus(self, constant: f64) -> Self {
+        // The sum may have been rounded down.
+        let value = if constant == 0.0 { self.value } else { (self.value + constant).next_up() };
+        Self { value, ..self }
+    }
+
     /// Whether the same is true of the network computed in f32.
     pub fn holds_in_f32(&self) -> bool {
         self.for_f32

@@ -1,6 +1,6 @@
 //! Whether and how far to divide the set.
 
-use rw_adv::verify::Branch;
+use rw_adv::solve::BranchLimits;
 
 use super::{at_least_one, positive};
 
@@ -25,8 +25,8 @@ fn nodes(text: &str) -> Result<usize, String> {
 
 impl BranchArgs {
     /// For so many problems at once.
-    pub fn options(&self, problems: usize) -> Option<Branch> {
+    pub fn options(&self, problems: usize) -> Option<BranchLimits> {
         let parallel = problems < rayon::current_num_threads();
-        self.branch.map(|nodes| Branch { nodes, gap: self.gap, parallel })
+        self.branch.map(|nodes| BranchLimits { nodes, gap: self.gap, parallel })
     }
 }

@@ -10,13 +10,13 @@ use anyhow::{Context, Result, bail};
 use rw_adv::budget::Budget;
 use rw_adv::encode::EncodeError;
 use rw_adv::formula::Linear;
-use rw_adv::maximize::MaximizeProblem;
+use rw_adv::maximize::Maximization;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::record::{Contents, MaximizeRecord, MaximizeSettings, json};
 use rw_adv::report;
 use rw_adv::run::ResultDirectory;
 use rw_adv::sets::Domain;
-use rw_adv::verify::OPTIMAL_GAP;
+use rw_adv::solve::SolveOptions;
 
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
@@ -93,7 +93,9 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
     let file = args.constraints.as_deref().unwrap_or(Path::new("")).display();
-    let problem = match MaximizeProblem::new(&model, &domain, &objective, &budget) {
+    let branch = args.branch.options(1);
+    let solving = SolveOptions { search: options, branch, ..SolveOptions::default() };
+    let problem = match Maximization::new(&model, &domain, &objective, &solving, &budget) {
         Ok(problem) => problem,
         Err(EncodeError::Infeasible) => bail!("{file}: no input keeps all bounds and constraints"),
         Err(EncodeError::Budget) if budget.is_cancelled() => return Ok(ExitCode::from(130)),
@@ -107,8 +109,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     if let Some(file) = &args.write_model {
         problem.write_milp(file, &budget.half()).with_context(|| file.display().to_string())?;
     }
-    let branch = args.branch.options(1);
-    let maximum = problem.solve(&options, branch, &budget)?;
+    let maximum = problem.solve(&budget, &())?;
     let settings = MaximizeSettings {
         model: args.model.display().to_string(),
         model_sha256: model.sha256.clone(),
@@ -120,7 +121,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
         way_out: options.way_out,
         patience: options.patience,
         branch: branch.map(|branch| branch.nodes),
-        gap: branch.map_or(OPTIMAL_GAP, |branch| branch.gap),
+        gap: solving.gap(),
         time_limit: args.time_limit,
         seed: args.seed,
     };

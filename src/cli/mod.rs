@@ -31,6 +31,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rayon::prelude::*;
+use rw_adv::attack::{Attack, ImageAttack};
 use rw_adv::budget::Budget;
 use rw_adv::data::TargetChoice;
 use rw_adv::judge::Verdict;
@@ -42,7 +43,7 @@ use rw_adv::record::{
 use rw_adv::report::{self, Paint};
 use rw_adv::run::{ProofFiles, ResultDirectory, WitnessFiles};
 use rw_adv::search::Method;
-use rw_adv::verify::{Attack, Goal, Subject};
+use rw_adv::solve::Goal;
 
 use crate::bench::{self, Bench};
 use branch::BranchArgs;
@@ -340,13 +341,12 @@ impl Job {
                     Ok(())
                 })
             });
-            let subject = Subject::new(model, &item.sample, item.predicted, &self.attack);
-            let subject = subject.observed_by(&divided);
+            let image = ImageAttack::new(model, &item.sample, item.predicted, &self.attack);
             item.targets.par_iter().try_for_each(|&target| {
                 if STOP.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let found = self.search(item, &subject, target, &files);
+                let found = self.search(item, (&image, target), &divided, &files);
                 let done = found.and_then(|(record, sketch)| {
                     with_output(&|output| output.write(item, &record, &sketch))
                 });
@@ -388,36 +388,42 @@ impl Job {
         let &[target] = &targets[..] else {
             bail!("--write-model: takes one target, {asked} were asked for");
         };
-        let subject = Subject::new(&self.problem.model, sample, *predicted, &self.attack);
-        let written = subject.write_milp(target, file, &Budget::unlimited());
+        let image = ImageAttack::new(&self.problem.model, sample, *predicted, &self.attack);
+        let written = image.write_milp(target, file, &Budget::unlimited());
         written.with_context(|| file.display().to_string())
     }
 
     fn search(
         &self,
         item: &Item,
-        subject: &Subject,
-        target: Label,
+        (image, target): (&ImageAttack, Label),
+        observer: &dyn Observer,
         files: &Files,
     ) -> Result<(AttackRecord, Sketch)> {
         let sample = &item.sample;
         let pair = (item.predicted, target);
         let budget = Budget::start(self.run.time_limit(), Some(&STOP));
-        let answer = subject.attack(target, &budget)?;
+        let answer = image.attack(target, &budget, observer)?;
         let mut record =
             AttackRecord::new(sample, pair, &self.attack, &answer, budget.elapsed().as_secs_f64());
         if let Some(proofs) = &files.proofs {
             proofs.save(sample, pair, &self.attack, &answer)?;
         }
-        if let (Some(files), Some(witness)) = (&files.witnesses, answer.judged.witness()) {
+        if let (Some(files), Some(witness)) =
+            (&files.witnesses, answer.solution.judgement.witness())
+        {
             let saved =
                 files.save(sample.index, pair, &sample.pixels, witness, answer.picture.as_ref())?;
             record.npy = Some(saved.npy);
             record.png = saved.png;
         }
         let dims = &self.problem.model.input_dims;
-        let sketch =
-            Sketch::new(dims, &sample.pixels, answer.judged.point().pixels(), &answer.found.curve);
+        let sketch = Sketch::new(
+            dims,
+            &sample.pixels,
+            answer.solution.judgement.point().values(),
+            &answer.solution.search.curve,
+        );
         Ok((record, sketch))
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
+use rw_adv::attack;
 use rw_adv::data::{DataSource, Dataset, Sample, Selection, Split, TargetChoice, Targets};
 use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
@@ -16,7 +17,6 @@ use rw_adv::record::CommonSettings;
 use rw_adv::report::Progress;
 use rw_adv::run::data_sha256;
 use rw_adv::sets::Norm;
-use rw_adv::verify;
 
 use super::out::OutArgs;
 use super::screen::Screen;
@@ -174,7 +174,7 @@ impl Workload {
                     classes - 1
                 );
             }
-            let standing = verify::classify(&self.model, &sample)?;
+            let standing = attack::classify(&self.model, &sample)?;
             let targets = self.targets.of(index, standing.predicted, standing.runner_up);
             Ok(Item { sample, predicted: standing.predicted, targets: targets.labels })
         };

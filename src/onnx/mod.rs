@@ -37,7 +37,7 @@ pub struct OnnxModel {
     /// The extracted network, in `f64`.
     pub network: Arc<Network>,
     /// The file itself, run by tract in `f32`.
-    pub replay: TractRunner,
+    pub replay: Arc<TractRunner>,
     /// The input's dimensions without the batch, such as `[784]` or `[1, 28, 28]`.
     pub input_dims: Vec<usize>,
     /// What became of every node of the file.
@@ -100,7 +100,7 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     }
     let network = Network::from_layers(lowered.layers)?;
     let input_dims = shape[usize::from(batched)..].to_vec();
-    let replay = TractRunner::new(typed, shape, network.inputs(), network.outputs())?;
+    let replay = Arc::new(TractRunner::new(typed, shape, network.inputs(), network.outputs())?);
     let agreement = check::compare(&network, &replay)?;
     log::info!(
         "{}: widths {:?}, largest difference to tract {:.1e}",

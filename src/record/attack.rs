@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
 use super::key::{Key, Resumable, StoredWitness};
+use crate::attack::{Answer, Attack};
 use crate::bounds::BoundMethod;
 use crate::data::Sample;
 use crate::judge::Verdict;
 use crate::network::Label;
 use crate::sets::Norm;
-use crate::verify::{Answer, Attack, Stop};
+use crate::solve::Stop;
 
 /// The version of the record format.
 pub const ATTACK_SCHEMA: &str = "rw-adv/1";
@@ -98,9 +99,10 @@ impl AttackRecord {
         answer: &Answer,
         seconds: f64,
     ) -> Self {
-        let (point, found) = (answer.judged.point(), &answer.found);
+        let solution = &answer.solution;
+        let (point, search) = (solution.judgement.point(), &solution.search);
         // What overflowed is no bound.
-        let bound = answer.bound.filter(|bound| bound.value().is_finite());
+        let bound = solution.bound.filter(|bound| bound.value().is_finite());
         Self {
             schema: ATTACK_SCHEMA.into(),
             image: sample.index,
@@ -111,28 +113,28 @@ impl AttackRecord {
             delta: attack.delta,
             norm: attack.norm,
             verdict: answer.verdict,
-            margin: point.margin(),
-            margin_f32: point.margin_f32(),
-            margin_png: answer.picture.as_ref().map(|picture| picture.margin()),
+            margin: point.value(),
+            margin_f32: point.value_f32(),
+            margin_png: answer.picture.as_ref().map(|picture| picture.value()),
             upper_bound: bound.map(|bound| bound.value()),
             gap: bound.and(answer.gap()),
             bound_method: bound.map(|bound| bound.method()),
             optimal: bound.and(answer.gap()).is_some_and(|gap| gap <= attack.gap()),
-            claimed_bound: found.claimed_bound.filter(|bound| bound.is_finite()),
+            claimed_bound: search.claimed_bound.filter(|bound| bound.is_finite()),
             distance: point.distance(),
-            changed_pixels: point.changed_pixels(),
-            starts: found.starts,
-            regions: found.work.regions,
-            lps: found.work.lps,
-            iterations: found.work.iterations,
-            nodes: answer.tree.nodes,
-            depth: answer.tree.depth,
-            open_nodes: answer.tree.open,
-            bound_trace: answer.tree.seconds_and_bounds(),
+            changed_pixels: point.changed(),
+            starts: search.starts,
+            regions: search.work.regions,
+            lps: search.work.lps,
+            iterations: search.work.iterations,
+            nodes: solution.tree.nodes,
+            depth: solution.tree.depth,
+            open_nodes: solution.tree.open,
+            bound_trace: solution.tree.seconds_and_bounds(),
             seconds,
-            seconds_to_best: found.time_to_best.as_secs_f64(),
-            stop: answer.stop,
-            seed: answer.seed,
+            seconds_to_best: search.time_to_best.as_secs_f64(),
+            stop: solution.stop,
+            seed: solution.seed,
             png: None,
             npy: None,
         }

@@ -8,7 +8,7 @@ use super::settings::MaximizeSettings;
 use crate::bounds::BoundMethod;
 use crate::maximize::Maximum;
 use crate::sets::Domain;
-use crate::verify::Stop;
+use crate::solve::Stop;
 
 /// The version of the record format.
 pub const MAXIMIZE_SCHEMA: &str = "rw-adv/maximize/1";
@@ -82,101 +82,43 @@ impl MaximizeRecord {
         maximum: &Maximum,
         seconds: f64,
     ) -> Self {
-        let found = &maximum.found;
+        let (solution, search) = (&maximum.solution, &maximum.solution.search);
         let bounds = || domain.lower.iter().zip(&domain.upper);
         let at = |which: fn((f64, f64, f64)) -> bool| {
             let all = maximum.point.iter().zip(bounds());
             all.filter(|(x, (lower, upper))| which((**x, **lower, **upper))).count()
         };
         // What overflowed is no bound.
-        let bounded = maximum.upper_bound.is_finite();
+        let bound = maximum.bound.filter(|bound| bound.value().is_finite());
+        let gap = bound.and(maximum.gap());
         Self {
             schema: MAXIMIZE_SCHEMA.into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            value: maximum.value,
-            value_f32: maximum.value_f32,
-            upper_bound: bounded.then_some(maximum.upper_bound),
-            gap: bounded.then_some(maximum.gap()),
-            bound_method: bounded.then_some(maximum.bound_method),
-            optimal: maximum.gap() <= settings.gap,
+            value: maximum.measurement.value,
+            value_f32: maximum.measurement.value_f32,
+            upper_bound: bound.map(|bound| bound.value()),
+            gap,
+            bound_method: bound.map(|bound| bound.method()),
+            optimal: gap.is_some_and(|gap| gap <= settings.gap),
             settings,
             claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
             constraint_count: domain.constraints.len(),
             violation: maximum.violation,
             at_lower: at(|(x, lower, _)| x == lower),
             at_upper: at(|(x, lower, upper)| x == upper && lower < upper),
-            starts: found.starts,
-            regions: found.work.regions,
-            lps: found.work.lps,
-            iterations: found.work.iterations,
-            nodes: maximum.tree.nodes,
-            depth: maximum.tree.depth,
-            open_nodes: maximum.tree.open,
-            bound_trace: maximum.tree.seconds_and_bounds(),
+            starts: search.starts,
+            regions: search.work.regions,
+            lps: search.work.lps,
+            iterations: search.work.iterations,
+            nodes: solution.tree.nodes,
+            depth: solution.tree.depth,
+            open_nodes: solution.tree.open,
+            bound_trace: solution.tree.seconds_and_bounds(),
             seconds,
-            seconds_to_best: found.time_to_best.as_secs_f64(),
-            stop: maximum.stop,
-            outputs: maximum.outputs.clone(),
+            seconds_to_best: search.time_to_best.as_secs_f64(),
+            stop: solution.stop,
+            outputs: maximum.measurement.outputs.clone(),
             point: maximum.point.clone(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::bounds::BoundMethod;
-    use crate::encode::Work;
-    use crate::problem::Candidate;
-    use crate::search::{Method, SearchResult, SearchStop};
-    use crate::verify::{Stop, TreeSummary};
-    use crate::walk::WayOut;
-
-    #[test]
-    fn what_is_not_finite_is_no_bound() {
-        let settings = MaximizeSettings {
-            model: "m.onnx".into(),
-            model_sha256: String::new(),
-            widths: vec![1, 1, 1],
-            objective: "y0".into(),
-            bounds: [0.0, 1.0],
-            constraints: None,
-            method: Method::Milp { warm: false },
-            way_out: WayOut::Flip,
-            patience: 1,
-            branch: None,
-            gap: 1e-6,
-            time_limit: Some(1.0),
-            seed: 0,
-        };
-        let found = SearchResult {
-            best: Candidate { point: vec![0.5], margin: 1.0 },
-            starts: 1,
-            finished: 0,
-            claimed_bound: Some(f64::INFINITY),
-            work: Work::default(),
-            time_to_best: Duration::ZERO,
-            curve: Vec::new(),
-            stop: SearchStop::Time,
-        };
-        let maximum = Maximum {
-            point: vec![0.5],
-            outputs: vec![1.0],
-            value: 1.0,
-            value_f32: 1.0,
-            violation: 0.0,
-            upper_bound: f64::INFINITY,
-            bound_method: BoundMethod::Envelope,
-            claimed_bound: Some(f64::INFINITY),
-            found,
-            tree: TreeSummary::default(),
-            stop: Stop::of(SearchStop::Time, Stop::Optimal),
-        };
-        let record = MaximizeRecord::new(settings, &Domain::new_box(1, 0.0, 1.0), &maximum, 1.0);
-        assert_eq!((record.claimed_bound, record.upper_bound, record.gap), (None, None, None));
-        assert_eq!(record.bound_method, None);
-        assert!(!record.optimal);
     }
 }

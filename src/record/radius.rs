@@ -73,7 +73,7 @@ impl RadiusRecord {
             certified_radius: radii.certified,
             attack_radius: radii.attacked(),
             target: adversary.map(|adversary| adversary.target.0),
-            changed_pixels: adversary.map(|adversary| adversary.witness.point().changed_pixels()),
+            changed_pixels: adversary.map(|adversary| adversary.witness.point().changed()),
             seconds,
             stop: radii.stop,
             seed: options.search.seed,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::Method;
 use crate::sets::Norm;
-use crate::verify::Goal;
+use crate::solve::Goal;
 use crate::walk::WayOut;
 
 /// What was asked for, kept beside the results: what all commands have in common.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::unique;
 use super::results::StoreError;
+use crate::attack::{Answer, Attack};
 use crate::data::Sample;
 use crate::network::Label;
 use crate::proof::{ProofFile, SCHEMA};
 use crate::record::AttackRecord;
-use crate::verify::{Answer, Attack};
 
 /// Where proofs go.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl ProofFiles {
         answer: &Answer,
     ) -> Result<(), StoreError> {
         // What overflowed is no bound.
-        let claims = answer.claims.iter().filter(|claim| claim.bound.is_finite());
+        let claims = answer.solution.claims.iter().filter(|claim| claim.bound.is_finite());
         let claims: Vec<_> = claims.cloned().collect();
         if claims.is_empty() {
             return Ok(());

@@ -129,7 +129,7 @@ impl WitnessFiles {
         let stem = stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
         let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
-        let pixels = witness.point().pixels();
+        let pixels = witness.point().values();
         write(&exact, &npy::encode(&self.dims, pixels))?;
         let pairs = pixels.iter().zip(original);
         let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
@@ -170,9 +170,13 @@ mod tests {
 
     use super::*;
     use crate::data::{DataSource, Dataset};
-    use crate::judge::{Case, Judge, Judgement, Replay, ReplayFailure};
+    use std::sync::Arc;
+
+    use crate::judge::{Judge, Judgement, Replay, ReplayFailure};
     use crate::network::{AffineMap, Network};
+    use crate::problem::{Objective, Property};
     use crate::sets::Norm;
+    use crate::sets::{InputSet, PixelRange};
 
     /// A file that says whatever fools.
     struct Fooled;
@@ -187,13 +191,13 @@ mod tests {
         let hidden = AffineMap::from_fn(1, original.len(), |_, _| 0.0, vec![1.0]);
         let output = AffineMap::from_rows(&[[0.0], [1.0]], vec![0.0, 0.0]);
         let network = Network::new(vec![hidden, output]).unwrap();
-        let case =
-            Case { original, norm: Norm::L1, delta: 2.0, predicted: Label(0), target: Label(1) };
-        let judge = Judge::new(&network, &Fooled);
-        let Judgement::Adversarial(witness) = judge.judge(&case, candidate).unwrap() else {
+        let set = InputSet::ball(Norm::L1, original, 2.0, PixelRange::UNIT);
+        let property = Property::positive(Objective::margin(2, Label(0), Label(1)));
+        let judge = Judge::new(Arc::new(network), Arc::new(Fooled));
+        let Judgement::Witness(witness) = judge.judge(&set, &property, candidate).unwrap() else {
             panic!("everybody is fooled");
         };
-        let picture = judge.eight_bit(&case, witness.point()).unwrap();
+        let picture = judge.eight_bit(&set, &property, witness.point()).unwrap();
         (witness, picture)
     }
 
@@ -231,7 +235,7 @@ mod tests {
             let source = DataSource { path: folder.path().join(name), ..DataSource::default() };
             Dataset::open(&source, &[2, 2]).unwrap().sample(0).unwrap().pixels
         };
-        assert_eq!(read(&saved.npy), witness.point().pixels());
+        assert_eq!(read(&saved.npy), witness.point().values());
         assert_eq!(read("adversarial/17.npy"), original);
         assert_eq!(read("adversarial/17.png"), original);
         let difference =
@@ -240,7 +244,7 @@ mod tests {
         let (values, _) = values.as_chunks();
         for (k, value) in values.iter().enumerate() {
             let sum = f64::from(original[k]) + f64::from_le_bytes(*value);
-            assert_eq!(sum, f64::from(witness.point().pixels()[k]));
+            assert_eq!(sum, f64::from(witness.point().values()[k]));
         }
         let shown: Vec<f32> =
             picture.unwrap().bytes().iter().map(|&byte| f32::from(byte) / 255.0).collect();

@@ -1,0 +1,68 @@
+//! How problems are solved.
+
+use serde::{Deserialize, Serialize};
+
+use crate::problem::Objective;
+use crate::search::SearchOptions;
+use crate::tolerance::OPTIMAL_GAP;
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SolveOptions {
+    /// How to search.
+    pub search: SearchOptions,
+    /// What is wanted.
+    pub goal: Goal,
+    /// The verdict is about whether the objective exceeds this. None: there is no verdict, only a value and a bound.
+    pub threshold: Option<f64>,
+    /// Whether to branch where the bound of the whole set is not enough.
+    pub branch: Option<BranchLimits>,
+    /// Whether to keep what proves the bounds.
+    pub proofs: bool,
+}
+
+impl SolveOptions {
+    /// Below this gap a value counts as optimal.
+    pub fn gap(&self) -> f64 {
+        self.branch.map_or(OPTIMAL_GAP, |branch| branch.gap)
+    }
+
+    /// The objective's excess over the threshold, if there is one.
+    pub(super) fn above_threshold(&self, objective: &Objective) -> Objective {
+        let constant = objective.constant - self.threshold.unwrap_or(0.0);
+        Objective { constant, ..objective.clone() }
+    }
+}
+
+/// How far to branch.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchLimits {
+    /// Nodes bounded at most.
+    pub nodes: usize,
+    /// Below this gap a value counts as optimal.
+    pub gap: f64,
+    /// Whether nodes are bounded on all threads: good where there are fewer problems than threads. Otherwise a thread that waits would begin
+    /// another problem, and the clock of this one would run on.
+    pub parallel: bool,
+}
+
+/// When an answer is good enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    /// The largest value and the smallest bound.
+    #[default]
+    Optimum,
+    /// A witness above the threshold, or a bound below it.
+    Verdict,
+}
+
+impl Goal {
+    /// The name in options and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Optimum => "optimum",
+            Self::Verdict => "verdict",
+        }
+    }
+}

@@ -255,7 +255,7 @@ impl LinearBounds {
             (UpperRelaxation::Chords, false) => BoundMethod::Crown,
         };
         let of_move = |(index, amount): (usize, f64)| {
-            let at = self.lifted.moves()[index];
+            let at = self.moves.moves()[index];
             SpentMove { index, at, amount, worth: slopes[index] * amount }
         };
         let bound = CertifiedBound { value, for_f32: self.for_f32(), method };
@@ -274,7 +274,7 @@ impl LinearBounds {
         });
         let mut vertex = Vec::new();
         let slopes = above.slopes.col_as_slice(0);
-        let support = self.lifted.support(slopes, |k, amount| vertex.push((k, amount)));
+        let support = self.moves.support(slopes, |k, amount| vertex.push((k, amount)));
         let value = self.rounded_up(above.constants[0] + support);
         Evaluated { value, slopes: slopes.to_vec(), vertex, coefficients }
     }
@@ -306,7 +306,7 @@ impl LinearBounds {
         }
         let choice = |NeuronId { layer, index }, _| choices[layer][index];
         let above = self.push_back(self.objective_row(objective), choice, |_, _| ());
-        let support = self.lifted.support(above.slopes.col_as_slice(0), |_, _| ());
+        let support = self.moves.support(above.slopes.col_as_slice(0), |_, _| ());
         let value = self.rounded_up(above.constants[0] + support);
         CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Envelope }
     }
@@ -326,7 +326,7 @@ impl LinearBounds {
         let above = self.push_back(self.objective_row(objective), choice, |layer, of_layer| {
             coefficients[layer] = of_layer.col_as_slice(0).to_vec();
         });
-        let support = self.lifted.support_at(above.slopes.col_as_slice(0), prices);
+        let support = self.moves.support_at(above.slopes.col_as_slice(0), prices);
         let value = self.rounded_up(above.constants[0] + support);
         let bound = CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Branch };
         DualBound { bound, coefficients }

@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::lifted::MoveSet;
 use super::linear::add_product;
-use super::rounding::Allowance;
+use crate::sets::{Allowance, MoveSet};
 
 /// Envelopes are left out where they would fill more than this many numbers of a layer: 256 MB.
 const MOST_NUMBERS: usize = 32 << 20;
@@ -73,21 +72,21 @@ impl Envelopes {
     }
 
     /// Whether so many envelopes are few enough to be kept.
-    pub fn fit(lifted: &MoveSet, many: usize) -> bool {
-        lifted.len().saturating_mul(many) <= MOST_NUMBERS
+    pub fn fit(moves: &MoveSet, many: usize) -> bool {
+        moves.len().saturating_mul(many) <= MOST_NUMBERS
     }
 
     /// The envelopes of some of a layer's neurons.
     pub fn of_lines<'l>(
-        lifted: &MoveSet,
+        moves: &MoveSet,
         width: usize,
         lines: impl IntoIterator<Item = EnvelopeLine<'l>>,
     ) -> Self {
-        let allowance = Allowance::f64(lifted.len());
+        let allowance = Allowance::f64(moves.len());
         let mut envelopes = Self::none(width);
         let mut bends = Vec::new();
         for EnvelopeLine { neuron, lines, column, constant: c, reach } in lines {
-            let price = c.abs() / lifted.budget();
+            let price = c.abs() / moves.budget();
             // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
             let off = allowance.of(c.abs() + reach);
             envelopes.column_from_neuron[neuron] = Some(bends.len());
@@ -97,13 +96,13 @@ impl Envelopes {
             bends.push(Bend { lines: Arc::clone(lines), column, price, off_at_centre: c < 0.0 });
         }
         envelopes.slopes = Slopes::Bent(bends);
-        if Self::fit(lifted, envelopes.len()) { envelopes } else { Self::none(width) }
+        if Self::fit(moves, envelopes.len()) { envelopes } else { Self::none(width) }
     }
 
     /// The same with all slopes written out.
-    pub fn written(mut self, lifted: &MoveSet) -> Self {
+    pub fn written(mut self, moves: &MoveSet) -> Self {
         if let Slopes::Bent(bends) = &self.slopes {
-            let mut slopes = Mat::zeros(lifted.len(), bends.len());
+            let mut slopes = Mat::zeros(moves.len(), bends.len());
             for (column, bend) in bends.iter().enumerate() {
                 for (slope, bent) in slopes.col_as_slice_mut(column).iter_mut().zip(bend.slopes()) {
                     *slope = bent;

@@ -16,12 +16,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::envelope::{self, Envelopes};
-use super::lifted::{MovePart, MoveSet};
-use super::rounding::Allowance;
 use super::{Interval, NeuronBounds, Stability};
 use crate::budget::Budget;
 use crate::network::{self, AffineMap, LayerRounding, Network, NeuronId};
-use crate::sets::InputSet;
+use crate::sets::{Allowance, InputSet, MovePart, MoveSet};
 
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
 const BLOCK: usize = 256;
@@ -97,7 +95,7 @@ pub struct Multipliers {
 /// For every hidden neuron an interval and, if unstable, lines above and below it.
 pub struct LinearBounds {
     pub(super) network: Arc<Network>,
-    pub(super) lifted: Arc<MoveSet>,
+    pub(super) moves: Arc<MoveSet>,
     /// The first layer's slopes in moves, and its values at the centre.
     pub(super) first: Arc<Mat<f64>>,
     pub(super) at_centre: Vec<Interval>,
@@ -225,15 +223,15 @@ impl LinearBounds {
         build: Build,
     ) -> Self {
         let Build { known, keep, budget } = build;
-        let lifted = MoveSet::new(set);
-        let terms = lifted.len() + network.widths().iter().sum::<usize>();
-        let first = lifted.first_layer(network);
+        let moves = MoveSet::new(set);
+        let terms = moves.len() + network.widths().iter().sum::<usize>();
+        let first = first_slopes(network, &moves);
         let mut bounds = Self {
             network: Arc::clone(network),
-            first_reach: (0..first.ncols()).map(|j| lifted.reach(first.col_as_slice(j))).collect(),
+            first_reach: (0..first.ncols()).map(|j| moves.reach(first.col_as_slice(j))).collect(),
             first_steepest: (0..first.ncols()).map(|j| steepest(first.col_as_slice(j))).collect(),
             at_centre: Vec::new(),
-            lifted: Arc::new(lifted),
+            moves: Arc::new(moves),
             first: Arc::new(first),
             neurons: NeuronBounds { layers: Vec::new() },
             envelopes: Vec::new(),
@@ -300,7 +298,7 @@ impl LinearBounds {
         let magnitudes = map.magnitudes(centre);
         let anywhere: Vec<f64> =
             magnitudes.iter().zip(&self.first_reach).map(|(at, reach)| at + reach).collect();
-        let largest = self.lifted.largest_input(centre);
+        let largest = self.moves.largest_input(centre);
         let noise = self.noise_of(0, &anywhere, largest);
         let at_centre = |j: usize| {
             let off = self.allowance.of(magnitudes[j] + map.bias()[j].abs()) + noise[j];
@@ -311,8 +309,8 @@ impl LinearBounds {
             let up = self.first.col_as_slice(j);
             let down: Vec<f64> = up.iter().map(|v| -v).collect();
             Interval {
-                lower: self.at_centre[j].lower - self.lifted.support(&down, |_, _| ()),
-                upper: self.at_centre[j].upper + self.lifted.support(up, |_, _| ()),
+                lower: self.at_centre[j].lower - self.moves.support(&down, |_, _| ()),
+                upper: self.at_centre[j].upper + self.moves.support(up, |_, _| ()),
             }
         };
         let intervals = (0..map.outputs()).map(interval).map(widest).enumerate();
@@ -322,7 +320,7 @@ impl LinearBounds {
         let constants: Vec<f64> = self.at_centre.iter().map(|i| i.upper).collect();
         let line = |j: usize| (j, &self.first, j, constants[j], self.first_reach[j]);
         let envelopes = self.envelopes_of(&intervals, (0..intervals.len()).map(line));
-        self.envelopes.push(Arc::new(envelopes.written(&self.lifted)));
+        self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
         self.neurons.layers.push(intervals);
@@ -339,7 +337,7 @@ impl LinearBounds {
         let open = |j: &usize| intervals[*j].stability() == Stability::Unstable;
         let open: Vec<usize> = (0..width).filter(open).collect();
         let enveloped =
-            self.above == UpperRelaxation::Envelopes && Envelopes::fit(&self.lifted, open.len());
+            self.above == UpperRelaxation::Envelopes && Envelopes::fit(&self.moves, open.len());
         let mut lines = Lines::default();
         for block in open.chunks(BLOCK) {
             // Without time the looser intervals stay.
@@ -361,11 +359,11 @@ impl LinearBounds {
             }
         }
         let of_lines = lines.iter().map(|(j, (above, _), column)| {
-            let reach = self.lifted.reach(above.slopes.col_as_slice(column));
+            let reach = self.moves.reach(above.slopes.col_as_slice(column));
             (j, &above.slopes, column, above.constants[column], reach)
         });
         let envelopes = self.envelopes_of(&intervals, of_lines);
-        self.envelopes.push(Arc::new(envelopes.written(&self.lifted)));
+        self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
         if let Some(kept) = &mut self.kept {
             kept.push(lines);
         }
@@ -374,7 +372,7 @@ impl LinearBounds {
 
     /// All of the set that these bounds were made for.
     pub fn whole(&self) -> MovePart {
-        self.lifted.whole()
+        self.moves.whole()
     }
 
     /// The envelope of a neuron, if it has one: its output is at most this constant and these slopes, one for each move, times the moves.
@@ -384,16 +382,6 @@ impl LinearBounds {
         Some((envelopes.at_centre(column), move |k| envelopes.slope(column, k)))
     }
 
-    /// The place of a pixel's move among the moves of these bounds, if the pixel can move there.
-    pub fn place_of(&self, pixel: usize, sign: f64) -> Option<usize> {
-        self.lifted.moves().iter().position(|m| m.pixel == pixel && m.sign == sign)
-    }
-
-    /// What a portion is divided into by making at least, or at most, `amount` more of move `k`.
-    pub fn divide(&self, portion: &MovePart, k: usize, amount: f64) -> [MovePart; 2] {
-        self.lifted.divide(portion, k, amount)
-    }
-
     /// Bounds over a part of the set: the lines that were proven for all of it, with what they give over the part. Not as good as
     /// bounds made for the part itself, but no layer is pushed back through another.
     ///
@@ -401,9 +389,9 @@ impl LinearBounds {
     /// When these bounds are not [divisible](LinearBounds::divisible).
     pub fn within(&self, portion: &MovePart) -> Self {
         let kept = self.kept.as_ref().expect("divisible bounds");
-        let lifted = Arc::new(self.lifted.within(portion));
+        let moves = Arc::new(self.moves.within(portion));
         let at = |slopes: &[f64]| {
-            let terms = portion.taken.iter().map(|&(k, amount)| slopes[k] * amount);
+            let terms = portion.taken().iter().map(|&(k, amount)| slopes[k] * amount);
             terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()))
         };
         // `constant + slopes · taken`, rounded up.
@@ -412,14 +400,14 @@ impl LinearBounds {
             constant + sum + self.allowance.of(constant.abs() + size)
         };
         let largest = |constant: f64, slopes: &[f64]| {
-            self.rounded_up(constant + lifted.support(slopes, |_, _| ()))
+            self.rounded_up(constant + moves.support(slopes, |_, _| ()))
         };
         let mut part = Self {
-            lifted: Arc::clone(&lifted),
+            moves: Arc::clone(&moves),
             envelopes: Vec::new(),
             ..self.with_neurons(self.neurons.clone())
         };
-        let reach = |steepest: f64| self.allowance.up(steepest * lifted.budget());
+        let reach = |steepest: f64| self.allowance.up(steepest * moves.budget());
         let mut first = Vec::new();
         let mut down = Vec::new();
         for (j, Interval { lower, upper }) in part.at_centre.iter_mut().enumerate() {
@@ -464,7 +452,7 @@ impl LinearBounds {
     fn with_neurons(&self, neurons: NeuronBounds) -> Self {
         Self {
             network: Arc::clone(&self.network),
-            lifted: Arc::clone(&self.lifted),
+            moves: Arc::clone(&self.moves),
             first: Arc::clone(&self.first),
             at_centre: self.at_centre.clone(),
             first_reach: self.first_reach.clone(),
@@ -483,11 +471,11 @@ impl LinearBounds {
     /// The same over the moves in which a linear function with these slopes is steepest, the others held: no bound of the set, but quick to evaluate.
     /// `None` where that would not leave many out.
     pub(super) fn narrowed(&self, slopes: &[f64]) -> Option<Self> {
-        let moves = self.lifted.steepest(slopes)?;
-        let rows = |m: &Mat<f64>| Mat::from_fn(moves.len(), m.ncols(), |k, j| m[(moves[k], j)]);
-        let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&moves)));
+        let few = self.moves.steepest(slopes)?;
+        let rows = |m: &Mat<f64>| Mat::from_fn(few.len(), m.ncols(), |k, j| m[(few[k], j)]);
+        let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&few)));
         Some(Self {
-            lifted: Arc::new(self.lifted.with_moves(&moves)),
+            moves: Arc::new(self.moves.with_moves(&few)),
             first: Arc::new(rows(&self.first)),
             envelopes: envelopes.collect(),
             ..self.with_neurons(self.neurons.clone())
@@ -547,7 +535,7 @@ impl LinearBounds {
         let lines = unstable.map(|(neuron, lines, column, constant, reach)| {
             envelope::EnvelopeLine { neuron, lines, column, constant, reach }
         });
-        Envelopes::of_lines(&self.lifted, intervals.len(), lines)
+        Envelopes::of_lines(&self.moves, intervals.len(), lines)
     }
 
     /// A neuron behind the first layer by interval arithmetic.
@@ -575,7 +563,7 @@ impl LinearBounds {
             UpperRelaxation::Envelopes if layer == 1 => vec![everywhere],
             UpperRelaxation::Envelopes => vec![everywhere, 1],
         };
-        if self.above == UpperRelaxation::Envelopes && self.lifted.tightness() > LOOSE_BUDGET {
+        if self.above == UpperRelaxation::Envelopes && self.moves.tightness() > LOOSE_BUDGET {
             ways.push(0);
         }
         for enveloped in ways {
@@ -635,7 +623,7 @@ impl LinearBounds {
     ) -> MoveFunctions {
         let LayerFunctions { layers, mut coefficients, mut constants, mut magnitudes } = rows;
         let many = constants.len();
-        let mut slopes = Mat::zeros(self.lifted.len(), many);
+        let mut slopes = Mat::zeros(self.moves.len(), many);
         for layer in (0..layers).rev() {
             visit(layer, &coefficients);
             let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
@@ -725,7 +713,7 @@ impl LinearBounds {
     fn largest(&self, functions: &MoveFunctions) -> Vec<f64> {
         let value = |row: usize| {
             let slopes = functions.slopes.col_as_slice(row);
-            functions.constants[row] + self.lifted.support(slopes, |_, _| ())
+            functions.constants[row] + self.moves.support(slopes, |_, _| ())
         };
         (0..functions.constants.len()).map(value).map(|v| self.rounded_up(v)).collect()
     }
@@ -792,6 +780,19 @@ impl BestFunctions {
             }
         }
     }
+}
+
+/// The first layer's rows in moves: one column per neuron, exact.
+fn first_slopes(network: &Network, moves: &MoveSet) -> Mat<f64> {
+    let map = network.affine(0);
+    let mut slopes = Mat::zeros(moves.len(), map.outputs());
+    for j in 0..map.outputs() {
+        let row = map.dense_row(j);
+        for (slope, m) in slopes.col_as_slice_mut(j).iter_mut().zip(moves.moves().iter()) {
+            *slope = m.sign * row[m.pixel];
+        }
+    }
+    slopes
 }
 
 /// Whichever of 0 and `g` leaves the smaller triangle above it.

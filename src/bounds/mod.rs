@@ -2,12 +2,9 @@
 //! network can be made to say there.
 
 mod certificate;
-mod constrained;
 mod envelope;
 mod interval;
-mod lifted;
 mod linear;
-mod rounding;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +14,6 @@ pub use certificate::{
     BoundEffort, BoundMethod, CertifiedBound, DualBound, Proof, ReluLine, SpentMove,
 };
 pub use interval::interval_arithmetic;
-pub use lifted::MovePart;
 pub use linear::{
     Arithmetic, Choice, LinearBounds, Multipliers, NeuronDuals, Sign, UpperRelaxation,
 };

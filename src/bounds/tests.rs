@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::lifted::MoveSet;
 use super::*;
 use crate::budget::Budget;
 use crate::encode::{Vertices, interior_point};
@@ -10,7 +9,7 @@ use crate::network::random::{self, point};
 use crate::network::{AffineMap, Network, NeuronId, Trace};
 use crate::problem::{Objective, Problem};
 use crate::search::ascend_from;
-use crate::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
+use crate::sets::{Constraint, Domain, InputSet, MoveSet, Norm, PixelRange, PixelSplit};
 use std::sync::Arc;
 
 fn network(widths: &[usize], seed: u64) -> Arc<Network> {
@@ -64,14 +63,14 @@ fn the_bound_over_one_constraint_is_the_optimum() {
         let domain = Domain { constraints: vec![constraint], ..plain };
         let centre = interior_point(&domain, &Budget::unlimited()).expect("a point is inside");
         let set = InputSet::of_domain(&domain, centre);
-        let lifted = MoveSet::new(&set);
+        let moves = MoveSet::new(&set);
         let mut vertices = Vertices::new(&set, Budget::unlimited());
         for k in 0..10 {
             let w = point(inputs, seed ^ (200 + k));
             let optimum = vertices.maximise(&w).expect("solved").value;
             let slopes: Vec<f64> = set.moves().iter().map(|m| m.sign * w[m.pixel]).collect();
             let at_centre: f64 = w.iter().zip(set.centre()).map(|(w, c)| w * c).sum();
-            let bound = at_centre + lifted.support(&slopes, |_, _| ());
+            let bound = at_centre + moves.support(&slopes, |_, _| ());
             let close = 4e-6 + 1e-9 * scale;
             assert!((bound - optimum).abs() <= close, "seed {seed}: {optimum} {bound}");
         }
@@ -92,11 +91,11 @@ fn no_point_of_a_wide_box_exceeds_the_bound_over_it() {
         let k = (far / 7.0).floor().max(far.min(1.0) / 8.0);
         for centre in [[0.0; 3], [k, 3.0 * k, 7.0 * k], [-k, -3.0 * k, -7.0 * k]] {
             let set = InputSet::of_domain(&domain, centre.to_vec());
-            let lifted = MoveSet::new(&set);
+            let moves = MoveSet::new(&set);
             for seed in 0..20 {
                 let w = point(3, seed);
                 let slopes: Vec<f64> = set.moves().iter().map(|m| m.sign * w[m.pixel]).collect();
-                let bound = lifted.support(&slopes, |_, _| ());
+                let bound = moves.support(&slopes, |_, _| ());
                 for k in [-k, -k / 2.0, 0.0, k / 4.0, k] {
                     let x = [k, 3.0 * k, 7.0 * k];
                     let moved: f64 = (0..3).map(|i| w[i] * (x[i] - centre[i])).sum();
@@ -232,9 +231,13 @@ proptest! {
             // As in a tree: only where the new centre is a number.
             let amount = (amount * 1024.0).round() / 1024.0;
             let room = set.moves().iter().any(|m| m.pixel == moves[k].pixel && m.sign == moves[k].sign && m.cap > amount);
-            let Some(least) = set.at_least(moves[k], amount).filter(|_| room && set.budget().is_none_or(|b| b > amount)) else { continue };
-            let [inside, outside] = linear.divide(&portion, k, amount);
-            (set, portion) = if at_least { (least, inside) } else { (set.at_most(moves[k], amount), outside) };
+            let split = PixelSplit { pixel: moves[k].pixel, up: moves[k].sign > 0.0, amount };
+            if !room || set.budget().is_some_and(|budget| budget <= amount) {
+                continue;
+            }
+            let (Some(sets), Some(portions)) = (set.split(split), portion.split(split)) else { continue };
+            let half = usize::from(!at_least);
+            (set, portion) = (sets[half].clone(), portions[half].clone());
         }
         let part = linear.within(&portion);
         let problem = Problem::new(&network, set, Objective::new(objective));

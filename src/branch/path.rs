@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bounds::{CertifiedBound, Proof, Sign};
 use crate::proof::{Certificate, Claim, Evidence, Leaf, SplitSide};
-use crate::sets::{InputSet, Move};
+use crate::sets::InputSet;
 
 /// The sides that lead to a part, the last one first.
 #[derive(Clone, Debug, Default)]
@@ -34,15 +34,9 @@ impl Path {
 
     /// The part itself, signs of neurons aside.
     pub fn set(&self, whole: &InputSet) -> InputSet {
-        self.sides().into_iter().fold(whole.clone(), |set, side| {
-            let (SplitSide::AtLeast(share) | SplitSide::AtMost(share)) = side else { return set };
-            let m = Move { pixel: share.pixel, sign: share.sign(), cap: share.amount };
-            match side {
-                SplitSide::AtLeast(_) => {
-                    set.at_least(m, share.amount).expect("only exact divisions are made")
-                }
-                _ => set.at_most(m, share.amount),
-            }
+        let splits = self.sides().into_iter().filter_map(SplitSide::pixel_split);
+        splits.fold(whole.clone(), |set, (split, half)| {
+            set.half(split, half).expect("only exact divisions are made")
         })
     }
 

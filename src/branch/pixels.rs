@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::neurons::SignTree;
 use super::path::{Path, ProvenBound};
 use super::{By, Expansion, Part, Task};
-use crate::bounds::{BoundEffort, LinearBounds, MovePart, Proof, ReluLine, SpentMove};
+use crate::bounds::{BoundEffort, LinearBounds, Proof, ReluLine, SpentMove};
 use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
-use crate::proof::{Share, SplitSide};
+use crate::proof::SplitSide;
 use crate::search::ascend_from;
-use crate::sets::InputSet;
+use crate::sets::{Half, InputSet, Move, MovePart, PixelSplit};
 
 /// Divisions within a part before its parts are bounded anew: so long their bounds are made of the part's own.
 const DIVISIONS: usize = 8;
@@ -74,13 +74,12 @@ impl Task<'_> {
             let open = |k: &usize| !self.goal(bound(*k)) && !self.budget.is_spent();
             let Some(worst) = worst.filter(open) else { break };
             let leaf = leaves.swap_remove(worst);
-            let Some((SpentMove { index, at, .. }, amount)) = self.division(&leaf) else {
+            let Some(split) = self.division(&leaf) else {
                 parts.push(Part { path: leaf.path, proven: leaf.proven, by: By::Nothing });
                 continue;
             };
-            let halves = linear.divide(&leaf.portion, index, amount);
-            let share = Share { pixel: at.pixel, up: at.sign > 0.0, amount };
-            let sides = [SplitSide::AtLeast(share), SplitSide::AtMost(share)];
+            let halves = leaf.portion.split(split).expect("only exact divisions are made");
+            let sides = [Half::AtLeast, Half::AtMost].map(|half| SplitSide::of_pixel(split, half));
             for (portion, side) in halves.into_iter().zip(sides) {
                 let effort = BoundEffort { steps: STEPS, enough: self.until.enough(self.best) };
                 let within = linear.within(&portion);
@@ -112,7 +111,7 @@ impl Task<'_> {
     }
 
     /// Where to divide: at half of what the bound spends on the pixel that it gains most by.
-    fn division(&self, leaf: &PixelNode) -> Option<(SpentMove, f64)> {
+    fn division(&self, leaf: &PixelNode) -> Option<PixelSplit> {
         let part = leaf.path.set(&self.problem.set);
         let mut by_worth: Vec<&SpentMove> =
             leaf.spending.iter().filter(|s| s.worth > 0.0).collect();
@@ -120,8 +119,9 @@ impl Task<'_> {
         by_worth.into_iter().find_map(|&spending| {
             let amount = ((spending.amount / 2.0) / GRAIN).round() * GRAIN;
             let divides = amount > 0.0 && amount < spending.amount;
-            let exact = divides && part.at_least(spending.at, amount).is_some();
-            exact.then_some((spending, amount))
+            let Move { pixel, sign, .. } = spending.at;
+            let split = PixelSplit { pixel, up: sign > 0.0, amount };
+            (divides && part.split(split).is_some()).then_some(split)
         })
     }
 }

@@ -5,10 +5,10 @@ use crate::bounds::{
 };
 use crate::budget::Budget;
 use crate::network::Network;
-use crate::sets::{InputSet, Move};
+use crate::sets::{Half, InputSet, PixelSplit};
 use std::sync::Arc;
 
-use super::{Certificate, Claim, Evidence, Leaf, Share, SplitSide};
+use super::{Certificate, Claim, Evidence, Leaf, SplitSide};
 
 /// Bounds recomputed elsewhere may differ in their last bits; relative from 1 on.
 const LAST_BITS: f64 = 1e-9;
@@ -182,17 +182,11 @@ impl Checker<'_> {
         }
         let mut set = self.set.clone();
         for &side in sides {
-            let (SplitSide::AtLeast(share) | SplitSide::AtMost(share)) = side else {
+            let Some((split, half)) = side.pixel_split() else {
                 return Err("neurons are bounded anew behind a neuron's sign");
             };
-            checked(share, set.dimension())?;
-            let m = Move { pixel: share.pixel, sign: share.sign(), cap: 0.0 };
-            set = match side {
-                SplitSide::AtLeast(_) => {
-                    set.at_least(m, share.amount).ok_or("a centre is rounded")?
-                }
-                _ => set.at_most(m, share.amount),
-            };
+            checked(split, set.dimension())?;
+            set = set.half(split, half).ok_or("a centre is rounded")?;
         }
         let linear = self.whole.of_part(&set, &Budget::unlimited());
         self.ground = Some((sides.to_vec(), linear));
@@ -201,10 +195,10 @@ impl Checker<'_> {
 }
 
 /// Only amounts of whole grains add up exactly.
-fn checked(share: Share, pixels: usize) -> Result<(), &'static str> {
-    let grains = share.amount / GRAIN;
+fn checked(split: PixelSplit, pixels: usize) -> Result<(), &'static str> {
+    let grains = split.amount / GRAIN;
     let whole = grains.fract() == 0.0 && (0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains);
-    match (whole, share.pixel < pixels) {
+    match (whole, split.pixel < pixels) {
         (false, _) => Err("an amount is no number of grains"),
         (_, false) => Err("there is no such pixel"),
         _ => Ok(()),
@@ -240,14 +234,13 @@ fn divided(
 ) -> Result<Option<LinearBounds>, &'static str> {
     let mut portion = linear.whole();
     for &side in sides {
-        let (SplitSide::AtLeast(share) | SplitSide::AtMost(share)) = side else {
+        let Some((split, half)) = side.pixel_split() else {
             return Err("pixels and neurons are divided without new bounds in between");
         };
-        checked(share, usize::MAX)?;
-        let place = linear.place_of(share.pixel, share.sign());
-        let place = place.ok_or("a pixel is divided that does not move")?;
-        let [at_least, at_most] = linear.divide(&portion, place, share.amount);
-        portion = if matches!(side, SplitSide::AtLeast(_)) { at_least } else { at_most };
+        checked(split, usize::MAX)?;
+        let halves = portion.split(split).ok_or("a pixel is divided that does not move")?;
+        let [at_least, at_most] = halves;
+        portion = if half == Half::AtLeast { at_least } else { at_most };
     }
     Ok(Some(linear.within(&portion)))
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::{Multipliers, NeuronDuals, ReluLine, Sign};
 use crate::network::NeuronId;
-use crate::sets::Norm;
+use crate::sets::{Half, Norm, PixelSplit};
 
 pub use check::{CheckedClaim, ProofError, check};
 
@@ -94,13 +94,6 @@ pub struct Share {
     pub amount: f64,
 }
 
-impl Share {
-    /// +1 or −1.
-    pub fn sign(&self) -> f64 {
-        if self.up { 1.0 } else { -1.0 }
-    }
-}
-
 /// A hidden neuron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeuronRef {
@@ -125,6 +118,25 @@ impl SplitSide {
             Self::AtLeast(_) | Self::AtMost(_) => return None,
         };
         Some(Sign { neuron: NeuronId { layer, index }, on })
+    }
+
+    /// The side on which a pixel moves by at least, or at most, an amount.
+    pub fn of_pixel(PixelSplit { pixel, up, amount }: PixelSplit, half: Half) -> Self {
+        let share = Share { pixel, up, amount };
+        match half {
+            Half::AtLeast => Self::AtLeast(share),
+            Half::AtMost => Self::AtMost(share),
+        }
+    }
+
+    /// The split and its half, if it is about a pixel.
+    pub fn pixel_split(self) -> Option<(PixelSplit, Half)> {
+        let (Share { pixel, up, amount }, half) = match self {
+            Self::AtLeast(share) => (share, Half::AtLeast),
+            Self::AtMost(share) => (share, Half::AtMost),
+            Self::On(_) | Self::Off(_) => return None,
+        };
+        Some((PixelSplit { pixel, up, amount }, half))
     }
 
     /// What covers, with this side, what was divided.

@@ -4,11 +4,19 @@
 mod ball;
 mod constraint;
 mod domain;
+mod move_constraints;
+mod moves;
 mod norm;
+mod rounding;
 mod set;
+mod split;
+mod steepest;
 
 pub use ball::{Ball, PixelRange};
 pub use constraint::Constraint;
 pub use domain::Domain;
+pub use moves::{MovePart, MoveSet};
 pub use norm::Norm;
+pub(crate) use rounding::Allowance;
 pub use set::{InputSet, Move, Vertex};
+pub use split::{Half, PixelSplit};

@@ -12,6 +12,7 @@ use super::ball::{Ball, PixelRange};
 use super::constraint::Constraint;
 use super::domain::Domain;
 use super::norm::Norm;
+use super::split::{Divide, Half, PixelSplit, exact_sum};
 use crate::tolerance;
 
 /// Pulls of a point towards the centre: one does, but for rounding.
@@ -169,34 +170,16 @@ impl InputSet {
         Self { budget: Some(budget), ball, ..self.clone() }
     }
 
-    /// The part in which move `m` is made to at most this amount.
-    pub fn at_most(&self, m: Move, amount: f64) -> Self {
-        let mut part = Self { ball: None, ..self.clone() };
-        let caps = if m.sign > 0.0 { &mut part.up } else { &mut part.down };
-        caps[m.pixel] = caps[m.pixel].min(amount);
-        part
+    /// The part in which the split's move is made to at least its amount, and that in which it is made to at most its amount. `None` where the
+    /// new centre would be rounded.
+    pub fn split(&self, split: PixelSplit) -> Option<[Self; 2]> {
+        Self { ball: None, ..self.clone() }.halves(split)
     }
 
-    /// The part in which move `m` is made to at least this amount, told from where it has been made to just that. Its pixel does not
-    /// move the other way, and caps and budget are rounded up. `None` where the new centre is no number, so that the part would not be
-    /// covered.
-    pub fn at_least(&self, m: Move, amount: f64) -> Option<Self> {
-        let (from, step) = (self.centre[m.pixel], m.sign * amount);
-        let to = from + step;
-        if to - from != step || to - step != from {
-            return None;
-        }
-        let mut part = Self { ball: None, ..self.clone() };
-        part.centre[m.pixel] = to;
-        let (ahead, back) = if m.sign > 0.0 {
-            (&mut part.up, &mut part.down)
-        } else {
-            (&mut part.down, &mut part.up)
-        };
-        ahead[m.pixel] = (ahead[m.pixel] - amount).next_up().max(0.0);
-        back[m.pixel] = 0.0;
-        part.budget = self.budget.map(|budget| (budget - amount).next_up().max(0.0));
-        Some(part)
+    /// One of these parts. `None` where the two would not cover the set.
+    pub fn half(mut self, split: PixelSplit, half: Half) -> Option<Self> {
+        self.keep(split, half)?;
+        Some(Self { ball: None, ..self })
     }
 
     /// Between which values pixel `i` stays, the budget aside.
@@ -376,6 +359,22 @@ impl InputSet {
     }
 }
 
+impl Divide for InputSet {
+    fn cap_mut(&mut self, pixel: usize, up: bool) -> Option<&mut f64> {
+        if up { self.up.get_mut(pixel) } else { self.down.get_mut(pixel) }
+    }
+
+    fn budget_mut(&mut self) -> Option<&mut f64> {
+        self.budget.as_mut()
+    }
+
+    fn advance(&mut self, split: PixelSplit) -> Option<()> {
+        let centre = self.centre.get_mut(split.pixel)?;
+        *centre = exact_sum(*centre, split.sign() * split.amount)?;
+        Some(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -489,7 +488,8 @@ mod tests {
         let set = InputSet::ball(Norm::Linf, &[2.5, 0.0], 1.0, range);
         assert_eq!((set.range(0), set.range(1)), ((1.5, 3.0), (-1.0, 1.0)));
         assert_eq!(set.as_ball(), Some(Ball { norm: Norm::Linf, radius: 1.0 }));
-        let part = set.at_most(set.moves()[0], 0.25);
+        let split = PixelSplit { pixel: 0, up: true, amount: 0.25 };
+        let [_, part] = set.split(split).expect("the sum is exact");
         assert_eq!(part.as_ball(), None);
         assert_eq!(part.domain(), &Domain::new_box(2, -1.0, 3.0));
         let set = InputSet::ball(Norm::L1, &[0.5; 3], 1.0, PixelRange::UNIT);

@@ -5,8 +5,9 @@
 //! multiplier after the other is set to its best value, which is the minimum of a convex function with a kink for every move.
 //! On several constraints this may end above the smallest bound.
 
+use super::constraint::Constraint;
 use super::rounding::Allowance;
-use crate::sets::{InputSet, Move};
+use super::set::{InputSet, Move};
 use crate::tolerance;
 
 /// Rounds through all multipliers; most functions need two or three.
@@ -16,7 +17,7 @@ const MOST_ROUNDS: usize = 20;
 const SETTLED: f64 = 1e-6;
 
 /// The constraints told in moves.
-pub struct Constrained {
+pub struct MoveConstraints {
     rows: Vec<ConstraintRow>,
     caps: Vec<f64>,
     allowance: Allowance,
@@ -30,7 +31,7 @@ struct ConstraintRow {
     upper: f64,
 }
 
-impl Constrained {
+impl MoveConstraints {
     /// `None` if the set has no constraints. `caps` are the moves' largest amounts, rounded up.
     pub fn new(set: &InputSet, moves: &[Move], caps: &[f64]) -> Option<Self> {
         if set.constraints().is_empty() {
@@ -46,7 +47,7 @@ impl Constrained {
         for (m, cap) in moves.iter().zip(caps) {
             furthest[m.pixel] = furthest[m.pixel].max(centre[m.pixel].abs() + cap);
         }
-        let row = |constraint: &crate::sets::Constraint| {
+        let row = |constraint: &Constraint| {
             let terms = constraint.terms();
             let moved = |&(pixel, weight): &(usize, f64)| {
                 moves_from_pixel[pixel].iter().map(move |&(k, sign)| (k, sign * weight))
@@ -71,9 +72,9 @@ impl Constrained {
         Some(Self { rows, caps: caps.to_vec(), allowance })
     }
 
-    /// At least the largest value of `v · p`; `taken` is told the moves that are worth more than the multipliers charge for them.
-    pub fn support(&self, v: &[f64], taken: impl FnMut(usize, f64)) -> f64 {
-        self.support_at(v, &self.multipliers(v), taken)
+    /// At least the largest value of `v · p`; `spend` is told the moves that are worth more than the multipliers charge for them.
+    pub fn support(&self, v: &[f64], spend: impl FnMut(usize, f64)) -> f64 {
+        self.support_at(v, &self.multipliers(v), spend)
     }
 
     /// The same with these multipliers: whatever they are, and as many as there are.
@@ -81,7 +82,7 @@ impl Constrained {
         &self,
         v: &[f64],
         multipliers: &[f64],
-        mut taken: impl FnMut(usize, f64),
+        mut spend: impl FnMut(usize, f64),
     ) -> f64 {
         // Once more from the start: what was added and taken away on the way has rounded.
         let mut left = v.to_vec();
@@ -101,7 +102,7 @@ impl Constrained {
         }
         for (k, &cap) in self.caps.iter().enumerate() {
             if left[k] > 0.0 {
-                taken(k, cap);
+                spend(k, cap);
                 value += left[k] * cap;
             }
             magnitude += magnitudes[k] * cap;
@@ -175,14 +176,13 @@ impl Constrained {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::lifted::MoveSet;
-    use crate::sets::{Constraint, Domain};
+    use crate::sets::{Domain, MoveSet};
 
     fn rows(domain: &Domain, centre: Vec<f64>) -> Vec<ConstraintRow> {
         let set = InputSet::of_domain(domain, centre);
         let moves = set.moves();
         let caps: Vec<f64> = moves.iter().map(|m| m.cap.next_up()).collect();
-        Constrained::new(&set, &moves, &caps).expect("there are constraints").rows
+        MoveConstraints::new(&set, &moves, &caps).expect("there are constraints").rows
     }
 
     #[test]

@@ -7,57 +7,63 @@
 //! subject to ‖x − x̂‖₁ < Δ,  0 ≤ x ≤ 1
 //! ```
 //!
+//! Whatever is asked becomes a [`Problem`](problem::Problem): a network, a set of inputs, and a question about the outputs. [`mod@solve`]
+//! answers every problem the same way: bound, search, branch, judge.
+//!
 //! The rooms, in the order data flows:
 //!
-//! - [`onnx`]: a file becomes a [`network::Network`], checked against tract's own run of the file
 //! - [`network`]: the function under attack: forward pass, activation pattern, gradient
-//! - [`input`]: images from MNIST directories, IDX, PNG and npy files
-//! - [`problem`]: network, input set and objective
+//! - [`sets`]: where inputs may lie: box, L1 or L∞ ball cut by a box, box cut by linear constraints
+//! - [`problem`]: network, set, and an objective or a property of the outputs
+//! - [`onnx`]: a file becomes a network, checked against tract's own run of the file
+//! - [`data`]: images from MNIST directories, IDX, PNG and npy files
+//! - [`formula`]: objectives and constraints as people type them
 //! - [`bounds`]: intervals that every neuron stays in, and certified bounds of the objective
 //! - [`lp`]: linear programs in our own words (HiGHS)
-//! - [`encode`]: a problem as live LPs: one linear region, or the relaxation of the whole network
-//! - [`mod@walk`]: from region to region while the margin grows
-//! - [`mod@search`]: starts, ascent, walks, until nothing new is found; [`budget`] says for how long
-//! - [`verdict`]: the judge, who shares only the forward pass with the search and replays the file
-//! - [`verify`]: the pipeline for one image and its targets
-//! - [`mod@proof`]: what branch and bound proved, for others to check, and the checker
-//! - [`maximize`]: any linear function of the outputs over a box with linear constraints
-//! - [`radius`]: how far an image may be changed, by bisection on the budget
-//! - [`report`]: records, tables, JSON, pictures, figures, files, and one page to look at
+//! - [`encode`]: a problem as live LPs: one linear region, the relaxation of the whole network, a MILP
+//! - [`mod@walk`]: from region to region while the objective grows
+//! - [`mod@search`]: starts, ascent, walks, until nothing new is found; the baselines
+//! - [`branch`]: branch and bound over parts of the set and signs of neurons
+//! - [`judge`]: a candidate becomes a witness by replay of the file; shares no code with those who propose
+//! - [`mod@solve`]: the pipeline; [`budget`] says for how long, [`observer`] tells how it goes
+//! - [`attack`], [`radius`], [`maximize`]: front ends; they only build problems
+//! - [`mod@proof`]: what was proved, for others to check, and the checker
+//! - [`record`]: one flat row for each answer; [`run`]: many problems in parallel, resumable, sharded, on disk; [`report`]: rows as
+//!   tables, pages and pictures
 //! - [`tolerance`]: every epsilon, with its reason
 //!
 //! # The surface
 //!
-//! What most programs need is small: load a network, state a problem, search, certify, judge.
+//! What most programs need is small: load a network, state a problem, solve it.
 //!
 //! | | |
 //! |---|---|
-//! | load | [`onnx::OnnxModel::load`], [`input::Dataset::open`], [`verify::classify`] |
-//! | ask | [`verify::Attack`] and [`verify::Subject`]; [`maximize::MaximizeProblem`] for other objectives; [`radius::radii`] |
-//! | limit | [`budget::Budget`]: a time limit, and a flag that calls a search off |
-//! | listen | [`observer::Observer`], by [`verify::Subject::observed_by`]; nothing here prints |
-//! | read | [`verify::Answer`]: [`verdict::Verdict`], the stored point, [`bounds::CertifiedBound`] |
+//! | load | [`onnx::OnnxModel::load`], [`data::Dataset::open`], [`attack::classify`] |
+//! | ask | [`attack::ImageAttack`], [`radius::radii`], [`maximize::Maximization`]; [`solve::solve`] for any other [`problem::Problem`] |
+//! | limit | [`budget::Budget`]: a time limit, and a flag that cancels |
+//! | listen | [`observer::Observer`]; nothing here prints |
+//! | read | [`solve::Solution`]: [`judge::Verdict`], the stored point, [`bounds::CertifiedBound`] |
 //!
 //! ```
+//! use rw_adv::attack::{Attack, ImageAttack, classify};
 //! use rw_adv::budget::Budget;
 //! use rw_adv::data::{DataSource, Dataset};
-//! use rw_adv::onnx::OnnxModel;
 //! use rw_adv::judge::Verdict;
-//! use rw_adv::verify::{Attack, Subject, classify};
+//! use rw_adv::onnx::OnnxModel;
 //!
 //! // Load.
 //! let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref())?;
 //! let source = DataSource { path: "data".into(), ..DataSource::default() };
 //! let sample = Dataset::open(&source, &model.input_dims)?.sample(4)?;
 //! // Ask: may this 4, changed by at most 5 in all pixels together, become the runner-up?
-//! let standing = classify(&model, &sample)?;
-//! let subject = Subject::new(&model, &sample, standing.predicted, &Attack::within(5.0));
-//! // Search, certify, judge.
-//! let answer = subject.attack(standing.runner_up, &Budget::unlimited())?;
+//! let labels = classify(&model, &sample)?;
+//! let image = ImageAttack::new(&model, &sample, labels.predicted, &Attack::within(5.0));
+//! // Bound, search, judge.
+//! let answer = image.attack(labels.runner_up, &Budget::unlimited(), &())?;
 //! assert_eq!(answer.verdict, Verdict::Adversarial);
-//! let witness = answer.judged.witness().expect("judged adversarial");
-//! assert!(witness.point().margin() > 0.0 && witness.point().distance() < 5.0);
-//! assert!(answer.bound.is_some_and(|bound| witness.point().margin() <= bound.value()));
+//! let witness = answer.solution.judgement.witness().expect("judged adversarial");
+//! assert!(witness.point().value() > 0.0 && witness.point().distance() < 5.0);
+//! assert!(answer.solution.bound.is_some_and(|bound| witness.point().value() <= bound.value()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -3,7 +3,7 @@
 //! In a ball every changed value is rounded *towards* the centre, which can only bring the point nearer, and a perturbation that still
 //! reaches the surface is made shorter by a hair. In a box every value is rounded to the nearest `f32` between its bounds.
 
-use super::JudgeError;
+use super::error::JudgeError;
 use super::point::widened;
 use crate::sets::{Ball, InputSet, Norm};
 use crate::tolerance::{CONSTRAINT, HAIR};

@@ -4,7 +4,9 @@
 //! is judged against the whole conjunction.
 
 use super::answer::{Solution, Stop};
-use super::{SolveError, Solver};
+use super::error::SolveError;
+use super::pipeline::Pipeline;
+use super::solver::Solver;
 use crate::budget::Budget;
 use crate::judge::{Judgement, Verdict};
 use crate::observer::Observer;
@@ -60,7 +62,7 @@ fn decide_conjunction(
     let mut rows = Vec::new();
     for row in &conjunction.all_of {
         let solution =
-            solver.attempt(row, &property, seed, budget, observer).deciding().answer()?;
+            Pipeline::new(solver, row, &property, seed, budget, observer).deciding().answer()?;
         let (verdict, stop) = (solution.verdict, solution.stop);
         rows.push(solution);
         match verdict {

@@ -5,34 +5,48 @@
 use std::ops::ControlFlow;
 
 use super::answer::{Solution, Stop, TreeSummary};
-use super::options::{BranchLimits, Goal};
-use super::{SolveError, Solver};
+use super::error::SolveError;
+use super::options::{BranchLimits, Goal, SolveOptions};
+use super::solver::Solver;
 use crate::bounds::{Arithmetic, BoundEffort, CertifiedBound};
 use crate::branch::{
     BranchOptions, BranchResult, FEW, ProvenBound, TreeEvent, Until, branch_and_bound,
 };
 use crate::budget::Budget;
 use crate::observer::Observer;
-use crate::problem::{Candidate, Problem, Property};
+use crate::problem::{Candidate, Objective, Problem, Property};
 use crate::proof::Claim;
 use crate::search::{Method, SearchOptions, SearchResult, ascend, search};
 use crate::tolerance::OPTIMAL_GAP;
 
-/// An objective that is worked on.
-pub(super) struct Attempt<'s> {
-    pub solver: &'s Solver,
-    pub problem: Problem,
+/// The pipeline at work on one objective.
+pub(super) struct Pipeline<'s> {
+    solver: &'s Solver,
+    problem: Problem,
     /// What a witness must have.
-    pub property: &'s Property,
+    property: &'s Property,
     /// The verdict is about whether the objective exceeds this.
-    pub threshold: Option<f64>,
-    pub goal: Goal,
-    pub search: SearchOptions,
-    pub budget: &'s Budget<'s>,
-    pub observer: &'s dyn Observer,
+    threshold: Option<f64>,
+    goal: Goal,
+    search: SearchOptions,
+    budget: &'s Budget<'s>,
+    observer: &'s dyn Observer,
 }
 
-impl Attempt<'_> {
+impl<'s> Pipeline<'s> {
+    pub fn new(
+        solver: &'s Solver,
+        objective: &Objective,
+        property: &'s Property,
+        seed: u64,
+        budget: &'s Budget<'s>,
+        observer: &'s dyn Observer,
+    ) -> Self {
+        let SolveOptions { threshold, goal, search, .. } = solver.options;
+        let (problem, search) = (solver.problem(objective), SearchOptions { seed, ..search });
+        Self { solver, problem, property, threshold, goal, search, budget, observer }
+    }
+
     /// To find out whether the objective is positive, and no more.
     pub fn deciding(self) -> Self {
         Self { threshold: Some(0.0), goal: Goal::Verdict, ..self }

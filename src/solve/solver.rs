@@ -1,0 +1,119 @@
+//! What questions about one network and one set share.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::options::SolveOptions;
+use crate::bounds::{Arithmetic, BoundEffort, LinearBounds, UpperRelaxation};
+use crate::branch::ProvenBound;
+use crate::budget::Budget;
+use crate::encode::{Milp, MilpWriteError};
+use crate::judge::{Judge, JudgeError, Judgement};
+use crate::network::Trace;
+use crate::problem::{Objective, Problem, Property};
+use crate::search::ascend_from;
+use crate::sets::InputSet;
+
+/// One network and one set, and what all questions about them share.
+pub struct Solver {
+    pub(super) judge: Judge,
+    pub(super) set: InputSet,
+    pub(super) options: SolveOptions,
+    exact: OnceLock<Arc<LinearBounds>>,
+    in_f32: OnceLock<Arc<LinearBounds>>,
+}
+
+impl Solver {
+    /// Nothing is computed yet.
+    pub fn new(judge: Judge, set: InputSet, options: &SolveOptions) -> Self {
+        let (exact, in_f32) = (OnceLock::new(), OnceLock::new());
+        Self { judge, set, options: *options, exact, in_f32 }
+    }
+
+    /// Where inputs may lie.
+    pub fn set(&self) -> &InputSet {
+        &self.set
+    }
+
+    /// How questions are answered.
+    pub fn options(&self) -> &SolveOptions {
+        &self.options
+    }
+
+    /// Who checks the answers.
+    pub fn judge(&self) -> &Judge {
+        &self.judge
+    }
+
+    /// The problem of maximising an objective over this set.
+    pub fn problem(&self, objective: &Objective) -> Problem {
+        Problem::new(self.judge.network(), self.set.clone(), objective.clone())
+    }
+
+    /// Bounds of the neurons, made when they are first asked for.
+    pub fn bounds(&self, arithmetic: Arithmetic, budget: &Budget) -> &Arc<LinearBounds> {
+        let cell = match arithmetic {
+            Arithmetic::Exact => &self.exact,
+            Arithmetic::F32 => &self.in_f32,
+        };
+        let branches = self.options.branch.is_some();
+        let new = if branches { LinearBounds::divisible } else { LinearBounds::new };
+        let (network, above) = (self.judge.network(), UpperRelaxation::Envelopes);
+        cell.get_or_init(|| Arc::new(new(network, &self.set, above, arithmetic, budget)))
+    }
+
+    /// A bound that holds in f32, no lower than it takes to be below `cutoff`.
+    pub(super) fn certify_below(
+        &self,
+        problem: &Problem,
+        cutoff: f64,
+        budget: &Budget,
+    ) -> ProvenBound {
+        let effort = BoundEffort { enough: cutoff, ..BoundEffort::default() };
+        let linear = self.bounds(Arithmetic::F32, budget);
+        ProvenBound::of_whole(
+            &linear.prove(problem.weights(), &effort, budget),
+            self.options.proofs,
+        )
+    }
+
+    /// Whether a bound that holds in f32 proves that the objective is negative in the whole set.
+    pub fn excludes(&self, objective: &Objective, budget: &Budget) -> bool {
+        let cutoff = 0.0 - objective.constant;
+        let bound = self.certify_below(&self.problem(objective), cutoff, budget).bound;
+        bound.holds_in_f32() && bound.value() < cutoff
+    }
+
+    /// The cheap attack alone, judged: one climb, from the centre or from the point of the set nearest to `start`.
+    ///
+    /// # Errors
+    /// When the judge cannot run the model.
+    pub fn climb(
+        &self,
+        objective: &Objective,
+        start: Option<&[f64]>,
+        budget: &Budget,
+    ) -> Result<Judgement, JudgeError> {
+        let problem = self.problem(objective);
+        let mut trace = Trace::new(&problem.network);
+        let start = start.map_or_else(|| self.set.centre().to_vec(), |x| self.set.project(x));
+        let start = problem.evaluate(start, &mut trace);
+        let end = ascend_from(&problem, start, &mut trace, budget).point;
+        self.judge.judge(&self.set, &Property::positive(objective.clone()), &end)
+    }
+
+    /// Writes the problem as a MILP for other solvers, told from the set's centre: the columns `up_7` and `down_7` are how far input 7 is
+    /// moved from it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_milp(
+        &self,
+        problem: &Problem,
+        path: &Path,
+        budget: &Budget,
+    ) -> Result<(), MilpWriteError> {
+        let neurons = self.bounds(Arithmetic::Exact, budget).neurons();
+        Milp::new(problem, neurons).write(path, problem.question.constant)
+    }
+}

@@ -215,7 +215,7 @@ enum GoalArg {
 }
 
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
-    format!("{} (HiGHS {})", env!("CARGO_PKG_VERSION"), rw_adv::lp::solver_version())
+    format!("{} (HiGHS {})", env!("CARGO_PKG_VERSION"), rw_adv::encode::solver_version())
 });
 
 /// A number above 0.

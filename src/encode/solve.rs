@@ -2,7 +2,7 @@
 
 use super::error::EncodeError;
 use crate::budget::Budget;
-use crate::lp::{LpModel, LpOutcome, LpSolution, Simplex};
+use crate::lp::{self, LpModel, LpOutcome, LpSolution, Simplex};
 
 /// What solving has cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,4 +51,9 @@ pub(super) fn solve(
         }
         other => Err(EncodeError::without_solution(&other)),
     }
+}
+
+/// The version of HiGHS, the LP solver.
+pub fn solver_version() -> String {
+    lp::solver_version()
 }

@@ -54,7 +54,7 @@ pub(super) enum RunStatus {
     Unbounded,
     UnboundedOrInfeasible,
     /// The time is up, or a callback asked to stop.
-    Stopped,
+    Limit,
     /// Any other model status, or one above that the status of the call contradicts.
     Unknown {
         model: HighsInt,
@@ -81,8 +81,6 @@ pub(super) struct Highs {
     most: (usize, usize),
     /// HiGHS holds a basis of the model's present size.
     has_basis: bool,
-    time_limit: Option<f64>,
-    simplex: Option<Simplex>,
     starts: Vec<HighsInt>,
     index: Vec<HighsInt>,
 }
@@ -114,15 +112,7 @@ impl Highs {
         // Branch and bound goes on until the bound is reached, up to the absolute gap of 1e-6.
         model.set_option("mip_rel_gap", 0.0);
         model.set_sense(Sense::Maximise);
-        Highs {
-            model,
-            most: (0, 0),
-            has_basis: false,
-            time_limit: None,
-            simplex: None,
-            starts: Vec::new(),
-            index: Vec::new(),
-        }
+        Highs { model, most: (0, 0), has_basis: false, starts: Vec::new(), index: Vec::new() }
     }
 
     fn set_option(
@@ -133,22 +123,15 @@ impl Highs {
         self.model.try_set_option(name, value).map_err(|_| LpError::Refused { call: name })
     }
 
-    /// Sets the time of each run in seconds, and which simplex it uses. Sends only what changed.
+    /// Sets the time of the next run in seconds, and which simplex it uses.
     pub fn set_run_options(&mut self, time_limit: f64, simplex: Simplex) -> Result<(), LpError> {
-        if self.time_limit != Some(time_limit) {
-            self.set_option("time_limit", time_limit)?;
-            self.time_limit = Some(time_limit);
-        }
-        if self.simplex != Some(simplex) {
-            let strategy: HighsInt = match simplex {
-                Simplex::Choose => 0,
-                Simplex::Dual => 1,
-                Simplex::Primal => 4,
-            };
-            self.set_option("simplex_strategy", strategy)?;
-            self.simplex = Some(simplex);
-        }
-        Ok(())
+        let strategy: HighsInt = match simplex {
+            Simplex::Choose => 0,
+            Simplex::Dual => 1,
+            Simplex::Primal => 4,
+        };
+        self.set_option("time_limit", time_limit)?;
+        self.set_option("simplex_strategy", strategy)
     }
 }
 
@@ -357,7 +340,7 @@ impl Highs {
             raw::MODEL_STATUS_REACHED_TIME_LIMIT | raw::MODEL_STATUS_REACHED_INTERRUPT
                 if !failed =>
             {
-                RunStatus::Stopped
+                RunStatus::Limit
             }
             _ => RunStatus::Unknown { model, call },
         }
@@ -507,44 +490,11 @@ fn basis_code(status: BasisStatus) -> HighsInt {
 
 #[cfg(test)]
 mod tests {
-    use highs::{HighsModelStatus, RowProblem};
-
-    use super::super::entries::Col;
-    use super::*;
-
     #[test]
     fn the_linked_highs_is_older_than_1_15() {
         // 1.15.x has reported wrong answers on warm-started LPs.
-        let version = version();
+        let version = super::version();
         let minor: u32 = version.split('.').nth(1).expect("three parts").parse().expect("a number");
         assert!(version.starts_with("1.") && minor < 15, "{version}");
-    }
-
-    /// Rows and columns that the crate adds itself, and its own run.
-    #[test]
-    fn the_crate_alone_finds_the_same_optimum() {
-        let (rows, cols) = (12, 20);
-        let coefficient =
-            |i: usize, j: usize| (((7 * i + 1) * (11 * j + 3)) % 41) as f64 / 20.0 - 1.0;
-        let cost = |j: usize| ((13 * j + 5) % 17) as f64 / 16.0;
-        let mut ours = Highs::new();
-        let mut theirs = RowProblem::default();
-        let mut columns = Vec::new();
-        for j in 0..cols {
-            ours.add_col(cost(j), (0.0, 1.0), &Entries::default()).expect("a column");
-            columns.push(theirs.add_column(cost(j), 0.0..=1.0));
-        }
-        let mut new_rows = NewRows::default();
-        for i in 0..rows {
-            let row = |j: usize| coefficient(i, j);
-            new_rows.push(f64::NEG_INFINITY, 1.0, (0..cols).map(|j| (Col(j), row(j))));
-            theirs.add_row(..=1.0, columns.iter().enumerate().map(|(j, &col)| (col, row(j))));
-        }
-        ours.add_rows(&new_rows).expect("rows");
-        assert_eq!(ours.run(None), RunStatus::Optimal);
-        let solved = theirs.optimise(Sense::Maximise).solve();
-        assert_eq!(solved.status(), HighsModelStatus::Optimal);
-        let (ours, theirs) = (ours.values().objective, solved.objective_value());
-        assert!(ours > 0.1 && (ours - theirs).abs() < 1e-7, "{ours} and {theirs}");
     }
 }

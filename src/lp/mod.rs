@@ -33,5 +33,5 @@ pub use basis::{Basis, BasisStatus};
 pub use entries::{Col, NewRows, Row};
 pub use highs::version as solver_version;
 pub use model::LpModel;
-pub use outcome::{ClaimedBound, LpError, LpOutcome, LpSolution, Stopped};
+pub use outcome::{ClaimedBound, LpError, LpOutcome, LpProgress, LpSolution};
 pub use request::{Callbacks, Simplex};

@@ -15,12 +15,12 @@ pub enum LpOutcome {
     /// One of the two; the solver stopped before it knew which.
     InfeasibleOrUnbounded,
     /// The time limit or a callback ended the solve first.
-    Limit(Stopped),
+    Limit(LpProgress),
     /// The solver gave up or contradicted itself, also from cold starts: nothing is known.
     Trouble(String),
 }
 
-/// An optimal (or, in [`Stopped`], a feasible) point of `max c·x`.
+/// An optimal (or, in [`LpProgress`], a feasible) point of `max c·x`.
 ///
 /// `reduced_costs[j] = c_j − Σ_i duals[i]·a_ij`. At an optimum a reduced cost is ≤ 0 where the column sits at its lower
 /// bound, ≥ 0 at its upper bound and 0 between; a dual is ≥ 0 where the row is tight at its upper side, ≤ 0 at its lower
@@ -46,7 +46,7 @@ pub struct LpSolution {
 
 /// What was known when the time was up or a callback stopped a solve.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stopped {
+pub struct LpProgress {
     /// The best feasible point so far.
     pub incumbent: Option<LpSolution>,
     /// What the solver says no point can exceed: for an LP only if the duals at hand are feasible.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::highs::RunStatus;
 use super::model::LpModel;
-use super::outcome::{ClaimedBound, LpError, LpOutcome, LpSolution, Stopped};
+use super::outcome::{ClaimedBound, LpError, LpOutcome, LpProgress, LpSolution};
 use super::request::{Callbacks, Simplex};
 
 impl LpModel {
@@ -57,7 +57,7 @@ impl LpModel {
             RunStatus::Infeasible => LpOutcome::Infeasible,
             RunStatus::Unbounded => LpOutcome::Unbounded,
             RunStatus::UnboundedOrInfeasible => LpOutcome::InfeasibleOrUnbounded,
-            RunStatus::Stopped => LpOutcome::Limit(self.stopped()),
+            RunStatus::Limit => LpOutcome::Limit(self.progress()),
             RunStatus::Unknown { model, call } => LpOutcome::Trouble(format!(
                 "the solver ended with model status {model} and run status {call}"
             )),
@@ -124,7 +124,7 @@ impl LpModel {
         })
     }
 
-    fn stopped(&self) -> Stopped {
+    fn progress(&self) -> LpProgress {
         let values = self.highs.values();
         let bound = if self.program.is_milp {
             self.highs.mip_bound().filter(|bound| bound.is_finite())
@@ -132,7 +132,7 @@ impl LpModel {
             values.dual_feasible.then_some(values.objective)
         };
         let incumbent = if values.primal_feasible { self.solution().ok() } else { None };
-        Stopped {
+        LpProgress {
             incumbent: incumbent.map(|solution| LpSolution {
                 bound: ClaimedBound::new(bound.unwrap_or(f64::INFINITY)),
                 ..solution

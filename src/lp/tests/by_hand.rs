@@ -154,3 +154,27 @@ fn a_file_that_cannot_be_opened_is_an_error() {
     let written = dense(2, 3, 0).write("/no/such/place/net.lp".as_ref(), 0.0);
     assert!(matches!(written, Err(LpError::Unwritable(_))), "{written:?}");
 }
+
+/// The same random LPs by the crate alone, with rows and columns that it adds itself and its own solve.
+#[test]
+fn the_crate_alone_finds_the_same_optima() {
+    use ::highs::{HighsModelStatus, RowProblem, Sense};
+    let (rows, cols) = (12, 20);
+    for seed in 0..50 {
+        let ours = optimum(&mut dense(rows, cols, seed), Simplex::Dual).objective;
+        let mut noise = Noise(seed);
+        let mut problem = RowProblem::default();
+        let costs: Vec<f64> = (0..cols).map(|_| noise.between(-0.2, 1.0)).collect();
+        let columns: Vec<_> =
+            costs.iter().map(|&cost| problem.add_column(cost, 0.0..=1.0)).collect();
+        for _ in 0..rows {
+            let row = dense_row(cols, &mut noise);
+            let entries = columns.iter().copied().zip(row.iter().map(|(_, value)| *value));
+            problem.add_row(..=noise.between(0.5, 2.0), entries);
+        }
+        let solved = problem.optimise(Sense::Maximise).solve();
+        assert_eq!(solved.status(), HighsModelStatus::Optimal);
+        let theirs = solved.objective_value();
+        assert!(close(ours, theirs), "seed {seed}: {ours} and {theirs}");
+    }
+}

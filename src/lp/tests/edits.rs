@@ -6,7 +6,7 @@ use super::*;
 
 /// A program kept beside the model, to build it anew.
 #[derive(Clone, Debug, Default)]
-struct Plain {
+struct DenseProgram {
     costs: Vec<f64>,
     cols: Vec<(f64, f64)>,
     rows: Vec<(f64, f64)>,
@@ -14,7 +14,7 @@ struct Plain {
     matrix: Vec<Vec<f64>>,
 }
 
-impl Plain {
+impl DenseProgram {
     fn build(&self) -> LpModel {
         let mut model = LpModel::new();
         for (&cost, &(lower, upper)) in self.costs.iter().zip(&self.cols) {
@@ -109,7 +109,7 @@ fn edit() -> impl Strategy<Value = Edit> {
 }
 
 /// A program with a few rows and columns, to begin with.
-fn plain() -> impl Strategy<Value = Plain> {
+fn program() -> impl Strategy<Value = DenseProgram> {
     (0..12usize, 0..12usize).prop_flat_map(|(rows, cols)| {
         (
             proptest::collection::vec(value(), cols),
@@ -117,48 +117,53 @@ fn plain() -> impl Strategy<Value = Plain> {
             proptest::collection::vec(bounds(), rows),
             proptest::collection::vec(proptest::collection::vec(value(), cols), rows),
         )
-            .prop_map(|(costs, cols, rows, matrix)| Plain { costs, cols, rows, matrix })
+            .prop_map(|(costs, cols, rows, matrix)| DenseProgram {
+                costs,
+                cols,
+                rows,
+                matrix,
+            })
     })
 }
 
-fn apply(edit: &Edit, plain: &mut Plain, model: &mut LpModel) {
-    let (cols, rows) = (plain.cols.len(), plain.rows.len());
-    let add_row = |plain: &mut Plain, sides: (f64, f64), values: &[f64]| {
-        plain.rows.push(sides);
-        plain.matrix.push(values[..cols].to_vec());
+fn apply(edit: &Edit, program: &mut DenseProgram, model: &mut LpModel) {
+    let (cols, rows) = (program.cols.len(), program.rows.len());
+    let add_row = |program: &mut DenseProgram, sides: (f64, f64), values: &[f64]| {
+        program.rows.push(sides);
+        program.matrix.push(values[..cols].to_vec());
     };
     match edit {
         Edit::AddCol(cost, bounds, values) if cols < MOST && rows <= MOST => {
             model.add_col(*cost, bounds.0, bounds.1, &entries(&values[..rows], Row));
-            plain.costs.push(*cost);
-            plain.cols.push(*bounds);
-            plain.matrix.iter_mut().zip(values).for_each(|(row, &v)| row.push(v));
+            program.costs.push(*cost);
+            program.cols.push(*bounds);
+            program.matrix.iter_mut().zip(values).for_each(|(row, &v)| row.push(v));
         }
         Edit::AddRow(sides, values) if rows < MOST => {
             model.add_row(sides.0, sides.1, &entries(&values[..cols], Col));
-            add_row(plain, *sides, values);
+            add_row(program, *sides, values);
         }
         Edit::AddRows(new) if rows + new.len() <= MOST => {
             let mut rows = NewRows::default();
             for (sides, values) in new {
                 rows.push(sides.0, sides.1, entries(&values[..cols], Col));
-                add_row(plain, *sides, values);
+                add_row(program, *sides, values);
             }
             model.add_rows(&rows);
         }
         Edit::Costs(costs) => {
             model.set_costs(&costs[..cols]);
-            plain.costs.copy_from_slice(&costs[..cols]);
+            program.costs.copy_from_slice(&costs[..cols]);
         }
         &Edit::ColBounds(col, bounds) if cols > 0 => {
             model.set_col_bounds(Col(col % cols), bounds.0, bounds.1);
-            plain.cols[col % cols] = bounds;
+            program.cols[col % cols] = bounds;
         }
         &Edit::RowBounds(row, sides) if rows > 0 => {
             model.set_row_bounds(Row(row % rows), sides.0, sides.1);
-            plain.rows[row % rows] = sides;
+            program.rows[row % rows] = sides;
         }
-        &Edit::Solve(simplex) => agree(plain, model, simplex),
+        &Edit::Solve(simplex) => agree(program, model, simplex),
         Edit::PutBasisBack => {
             if let Some(basis) = model.basis() {
                 assert_eq!((basis.cols.len(), basis.rows.len()), (cols, rows));
@@ -167,22 +172,22 @@ fn apply(edit: &Edit, plain: &mut Plain, model: &mut LpModel) {
         }
         Edit::Clear => {
             model.clear();
-            *plain = Plain::default();
+            *program = DenseProgram::default();
         }
         _ => {}
     }
-    assert_eq!((model.cols(), model.rows()), (plain.cols.len(), plain.rows.len()));
+    assert_eq!((model.cols(), model.rows()), (program.cols.len(), program.rows.len()));
 }
 
 /// The edited model ends like one built anew.
-fn agree(plain: &Plain, edited: &mut LpModel, simplex: Simplex) {
+fn agree(program: &DenseProgram, edited: &mut LpModel, simplex: Simplex) {
     let edited = edited.solve(None, simplex).expect("a linear program");
-    let fresh = plain.build().solve(None, Simplex::Dual).expect("a linear program");
+    let fresh = program.build().solve(None, Simplex::Dual).expect("a linear program");
     match (&edited, &fresh) {
         (LpOutcome::Optimal(one), LpOutcome::Optimal(other)) => {
             assert!(close(one.objective, other.objective), "{edited:?} instead of {fresh:?}");
-            plain.check(one);
-            plain.check(other);
+            program.check(one);
+            program.check(other);
         }
         (LpOutcome::Infeasible, LpOutcome::Infeasible)
         | (LpOutcome::Unbounded, LpOutcome::Unbounded) => {}
@@ -195,28 +200,28 @@ proptest! {
 
     #[test]
     fn an_edited_model_ends_like_one_built_anew(
-        plain in plain(),
+        program in program(),
         edits in proptest::collection::vec(edit(), 0..30),
         simplex in simplex(),
     ) {
-        let mut plain = plain;
-        let mut model = plain.build();
+        let mut program = program;
+        let mut model = program.build();
         for edit in &edits {
-            apply(edit, &mut plain, &mut model);
+            apply(edit, &mut program, &mut model);
         }
-        agree(&plain, &mut model, simplex);
+        agree(&program, &mut model, simplex);
     }
 
     #[test]
-    fn branch_and_bound_finds_the_best_of_all_fixings(plain in plain(), binaries in 1..5usize) {
-        let mut plain = plain;
+    fn branch_and_bound_finds_the_best_of_all_fixings(program in program(), binaries in 1..5usize) {
+        let mut program = program;
         // Finite bounds, so that there is an optimum if there is a point.
-        for bounds in &mut plain.cols {
+        for bounds in &mut program.cols {
             *bounds = (bounds.0.max(-9.0), bounds.1.min(9.0));
         }
-        let binaries = binaries.min(plain.cols.len());
-        plain.cols[..binaries].fill((0.0, 1.0));
-        let mut fixed = plain.build();
+        let binaries = binaries.min(program.cols.len());
+        program.cols[..binaries].fill((0.0, 1.0));
+        let mut fixed = program.build();
         let mut best: Option<f64> = None;
         for choice in 0..1 << binaries {
             for j in 0..binaries {
@@ -230,7 +235,7 @@ proptest! {
                 outcome => prop_assert_eq!(outcome, LpOutcome::Infeasible),
             }
         }
-        let mut model = plain.build();
+        let mut model = program.build();
         for j in 0..binaries {
             model.set_integer(Col(j));
         }

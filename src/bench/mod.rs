@@ -107,7 +107,7 @@ impl Problems {
         let problem = |image| -> Result<BenchImage> {
             let sample = data.sample(image)?;
             let standing = attack::classify(&model, &sample)?;
-            let pixels = sample.pixels.iter().copied().map(f64::from).collect();
+            let pixels = sample.widened();
             Ok(BenchImage {
                 image,
                 pixels,

@@ -176,7 +176,7 @@ impl Workload {
             }
             let standing = attack::classify(&self.model, &sample)?;
             let targets = self.targets.of(index, standing.predicted, standing.runner_up);
-            Ok(Item { sample, predicted: standing.predicted, targets: targets.labels })
+            Ok(Item { sample, predicted: standing.predicted, targets })
         };
         let items: Result<Vec<Item>> = self.images.par_iter().map(of_image).collect();
         let items: Vec<Item> = items?.into_iter().filter(|i| !i.targets.is_empty()).collect();

@@ -5,26 +5,26 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::{SampleError, Shape, volume};
+use super::error::{SampleError, ShapeText, volume};
 
 /// How a number is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Element {
-    pub kind: Kind,
+    pub kind: ElementKind,
     /// Bytes per number: 1, 2, 4 or 8.
     pub size: usize,
     pub big_endian: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ElementKind {
     Unsigned,
     Signed,
     Float,
 }
 
 impl Element {
-    pub const BYTE: Self = Self { kind: Kind::Unsigned, size: 1, big_endian: false };
+    pub const BYTE: Self = Self { kind: ElementKind::Unsigned, size: 1, big_endian: false };
 
     /// One stored number as an integer with the same bits.
     pub fn bits(self, stored: &[u8]) -> u64 {
@@ -40,8 +40,8 @@ impl Element {
     fn pixel(self, stored: &[u8]) -> Result<f32, f64> {
         let bits = self.bits(stored);
         let value = match (self.kind, self.size) {
-            (Kind::Float, 4) => f64::from(f32::from_bits(bits as u32)),
-            (Kind::Float, _) => f64::from_bits(bits),
+            (ElementKind::Float, 4) => f64::from(f32::from_bits(bits as u32)),
+            (ElementKind::Float, _) => f64::from_bits(bits),
             _ => return Ok(bits as f32 / 255.0),
         };
         if (0.0..=1.0).contains(&value) { Ok(value as f32) } else { Err(value) }
@@ -67,7 +67,10 @@ impl ImageArray {
         dims: &[usize],
     ) -> Result<Self, SampleError> {
         let refuse = |problem: String| Err(SampleError::unsupported(path, problem));
-        if !matches!((element.kind, element.size), (Kind::Unsigned, 1) | (Kind::Float, _)) {
+        if !matches!(
+            (element.kind, element.size),
+            (ElementKind::Unsigned, 1) | (ElementKind::Float, _)
+        ) {
             return refuse(
                 "images must be bytes (uint8, 0 to 255) or floats (float32, 0 to 1), not other integers".into(),
             );
@@ -96,7 +99,7 @@ impl ImageArray {
 
     /// The shape of one image as the file has it, for people: `28x28`.
     pub fn image_shape(&self) -> String {
-        Shape(&self.image_shape).to_string()
+        ShapeText(&self.image_shape).to_string()
     }
 
     /// The pixels of image `index < len()`.
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn floats_outside_zero_to_one_are_refused_with_their_place() {
-        let element = Element { kind: Kind::Float, size: 4, big_endian: true };
+        let element = Element { kind: ElementKind::Float, size: 4, big_endian: true };
         for (value, text) in
             [(1.5, "1.5"), (-0.1, "-0.1"), (f32::NAN, "NaN"), (f32::INFINITY, "inf")]
         {

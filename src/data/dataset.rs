@@ -1,30 +1,18 @@
-//! All the images at one place, opened for one model: a directory, a pattern or a file.
-//!
-//! What a path means is decided here and nowhere else. Bytes stay bytes, and pictures stay files, until a sample is
-//! asked for.
+//! All the images at one place, opened for one model, with their labels.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
-use super::array::{Element, ImageArray, fits};
 use super::error::SampleError;
-use super::file::FileReader;
+use super::images::{self, Images, OpenImages};
 use super::labels::{self, Labels};
-use super::picture::PictureLayout;
 use super::sample::Sample;
-use super::source::{DataSource, Split};
-use super::{idx, listing, mnist_dir, npy, png};
+use super::source::DataSource;
 
 /// Images that fit one model, with their labels where they are known; never empty.
 pub struct Dataset {
     origin: String,
     images: Images,
     labels: Option<Labels>,
-}
-
-enum Images {
-    Array(ImageArray),
-    Pictures { files: Vec<PathBuf>, layout: PictureLayout },
 }
 
 impl Dataset {
@@ -34,33 +22,7 @@ impl Dataset {
     /// When nothing known is there, a file is damaged, the images do not fit the model, or labels and images are not
     /// equally many.
     pub fn open(source: &DataSource, dims: &[usize]) -> Result<Self, SampleError> {
-        let path = &source.path;
-        let mut origin = path.display().to_string();
-        let pictures = |files| match PictureLayout::from_dims(dims) {
-            Some(layout) => Ok((Images::Pictures { files, layout }, None)),
-            None => Err(SampleError::NotAPicture { path: path.clone(), model: dims.to_vec() }),
-        };
-        let (images, own_labels) = if path.is_dir() {
-            match open_directory(source, dims)? {
-                Directory::Mnist(images, labels) => {
-                    origin = format!("{origin} ({} split)", source.split);
-                    (Images::Array(images), labels)
-                }
-                Directory::Pictures(files) => pictures(files)?,
-            }
-        } else if listing::is_pattern(path) && !path.exists() {
-            pictures(listing::pattern(path)?)?
-        } else {
-            let file = FileReader::open(path)?;
-            if file.starts_with(png::START) && !file.packed() {
-                pictures(vec![path.clone()])?
-            } else {
-                let images = open_array(file, dims)?;
-                let beside = mnist_dir::labels_beside(path).filter(|_| source.labels.is_none());
-                let labels = beside.map(|file| labels::read(&file, images.len())).transpose()?;
-                (Images::Array(images), labels)
-            }
-        };
+        let OpenImages { origin, images, labels: own_labels } = images::open(source, dims)?;
         let labels = match &source.labels {
             Some(file) => Some(labels::read(file, images.len())?),
             None => own_labels,
@@ -84,13 +46,7 @@ impl Dataset {
             let asked = format!("image {index} (base 0)");
             return Err(SampleError::BeyondData { asked, len });
         }
-        let (name, pixels) = match &self.images {
-            Images::Array(array) => (None, array.pixels(index)?),
-            Images::Pictures { files, layout } => {
-                let name = files[index].file_name().map(|name| name.to_string_lossy().into_owned());
-                (name, png::read(&files[index], layout)?)
-            }
-        };
+        let (name, pixels) = (self.images.name(index), self.images.pixels(index)?);
         let label = self.labels.as_ref().and_then(|labels| labels[index]);
         Ok(Sample { index, name, pixels, label })
     }
@@ -104,13 +60,7 @@ impl Dataset {
             _ if known == len => "all labelled".to_owned(),
             _ => format!("{known} labelled"),
         };
-        let plural = if len == 1 { "" } else { "s" };
-        let kind = match &self.images {
-            Images::Array(array) => format!("image{plural} of {}", array.image_shape()),
-            // Their sizes are not known before they are decoded.
-            Images::Pictures { .. } => format!("PNG file{plural}"),
-        };
-        format!("{}: {len} {kind}, {labels}", self.origin)
+        format!("{}: {len} {}, {labels}", self.origin, self.images.kind())
     }
 }
 
@@ -120,80 +70,16 @@ impl fmt::Debug for Dataset {
     }
 }
 
-impl Images {
-    fn len(&self) -> usize {
-        match self {
-            Self::Array(array) => array.len(),
-            Self::Pictures { files, .. } => files.len(),
-        }
-    }
-}
-
-enum Directory {
-    Mnist(ImageArray, Option<Labels>),
-    Pictures(Vec<PathBuf>),
-}
-
-/// MNIST's names are told from all others, so they come first; only without them a directory is one of pictures.
-fn open_directory(source: &DataSource, dims: &[usize]) -> Result<Directory, SampleError> {
-    let (directory, split) = (&source.path, source.split);
-    if let Some(file) = mnist_dir::image_file(directory, split) {
-        let read = mnist_dir::read(directory, file, split, source.labels.is_none())?;
-        let images = idx_images(&read.path, read.images, dims)?;
-        return Ok(Directory::Mnist(images, read.labels));
-    }
-    let names = mnist_dir::image_names(split);
-    let other = match split {
-        Split::Train => Split::Test,
-        Split::Test => Split::Train,
-    };
-    if mnist_dir::image_file(directory, other).is_some() {
-        let problem =
-            format!("no {split} split ({names}), only the other one; ask for --split {other}");
-        return Err(SampleError::no_data(directory, problem));
-    }
-    let pictures = listing::directory(directory)?;
-    if pictures.is_empty() {
-        let problem = format!("no images in this directory; looked for {names} and *.png");
-        return Err(SampleError::no_data(directory, problem));
-    }
-    Ok(Directory::Pictures(pictures))
-}
-
-fn open_array(file: FileReader, dims: &[usize]) -> Result<ImageArray, SampleError> {
-    let path = file.path().to_owned();
-    if file.starts_with(npy::START) {
-        let array = npy::read(file)?;
-        // An array that fits as a whole is one image. There is nothing to guess: were its first dimension a number of
-        // images that fit as well, that number would be 1.
-        let shape =
-            if fits(&array.shape, dims) { [&[1], &array.shape[..]].concat() } else { array.shape };
-        ImageArray::new(&path, &shape, array.element, array.bytes, dims)
-    } else if file.starts_with(&idx::START) {
-        idx_images(&path, idx::read(file)?, dims)
-    } else {
-        Err(file.not("an IDX, .npy or PNG file"))
-    }
-}
-
-fn idx_images(
-    path: &Path,
-    array: idx::IdxArray,
-    dims: &[usize],
-) -> Result<ImageArray, SampleError> {
-    if array.shape.len() < 2 {
-        let problem = "an IDX file with one dimension holds labels, not images";
-        return Err(SampleError::unsupported(path, problem));
-    }
-    ImageArray::new(path, &array.shape, Element::BYTE, array.bytes, dims)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use tempfile::TempDir;
 
     use super::super::file::scratch::{folder, gzip, write};
+    use super::super::source::Split;
+    use super::super::{idx, npy, png};
     use super::*;
     use crate::network::Label;
 

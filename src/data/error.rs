@@ -49,16 +49,16 @@ pub enum SampleError {
     /// The images have another size than the model's input.
     #[error(
         "{path}: images are {} values, the model takes {}{}",
-        Counted(image),
-        Counted(model),
+        CountedShape(image),
+        CountedShape(model),
         reorder_hint(image, model)
     )]
     DoesNotFit {
         /// The file.
         path: PathBuf,
-        /// Shape of one image in the file.
+        /// ShapeText of one image in the file.
         image: Vec<usize>,
-        /// Shape of the model's input, without batch.
+        /// ShapeText of the model's input, without batch.
         model: Vec<usize>,
     },
 
@@ -78,12 +78,12 @@ pub enum SampleError {
     #[error(
         "{path}: the model's input ({} values) is not the shape of a grey or RGB picture; \
         give the images as an .npy array",
-        Counted(model)
+        CountedShape(model)
     )]
     NotAPicture {
         /// The picture, directory or pattern.
         path: PathBuf,
-        /// Shape of the model's input, without batch.
+        /// ShapeText of the model's input, without batch.
         model: Vec<usize>,
     },
 
@@ -160,9 +160,9 @@ impl SampleError {
 }
 
 /// A shape as people write it: `28x28`.
-pub(super) struct Shape<'a>(pub &'a [usize]);
+pub(super) struct ShapeText<'a>(pub &'a [usize]);
 
-impl fmt::Display for Shape<'_> {
+impl fmt::Display for ShapeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, rest)) = self.0.split_first() else {
             return write!(f, "1");
@@ -173,11 +173,11 @@ impl fmt::Display for Shape<'_> {
 }
 
 /// A shape with its number of values: `28x28 = 784`, or just `784` for a flat one.
-struct Counted<'a>(&'a [usize]);
+struct CountedShape<'a>(&'a [usize]);
 
-impl fmt::Display for Counted<'_> {
+impl fmt::Display for CountedShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Shape(self.0))?;
+        write!(f, "{}", ShapeText(self.0))?;
         match volume(self.0) {
             Some(values) if self.0.len() > 1 => write!(f, " = {values}"),
             _ => Ok(()),

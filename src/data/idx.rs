@@ -2,7 +2,7 @@
 //!
 //! Only unsigned bytes are read; the format's other element types are refused by name.
 
-use super::error::{SampleError, Shape, volume};
+use super::error::{SampleError, ShapeText, volume};
 use super::file::FileReader;
 
 /// What every IDX file starts with.
@@ -34,10 +34,10 @@ pub(super) fn read(mut file: FileReader) -> Result<IdxArray, SampleError> {
         .map(|dim| u32::from_be_bytes(dim.try_into().expect("chunks of four")) as usize)
         .collect();
     let Some(len) = volume(&shape) else {
-        let problem = format!("declares {} values, an impossible size", Shape(&shape));
+        let problem = format!("declares {} values, an impossible size", ShapeText(&shape));
         return Err(SampleError::damaged(file.path(), problem));
     };
-    let part = format!("an array of {}", Shape(&shape));
+    let part = format!("an array of {}", ShapeText(&shape));
     let bytes = file.body(len as u64, &part)?;
     Ok(IdxArray { shape, bytes })
 }

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::array::Kind;
-use super::error::{SampleError, Shape};
+use super::array::ElementKind;
+use super::error::{SampleError, ShapeText};
 use super::file::FileReader;
 use super::idx;
 use super::npy::{self, NpyArray};
@@ -50,14 +50,14 @@ fn one_per_image(path: &Path, shape: &[usize]) -> Result<(), SampleError> {
         return Ok(());
     }
     let problem =
-        format!("not labels: an array of {}, one number per image is needed", Shape(shape));
+        format!("not labels: an array of {}, one number per image is needed", ShapeText(shape));
     Err(SampleError::unsupported(path, problem))
 }
 
 fn from_array(path: &Path, array: NpyArray) -> Result<Labels, SampleError> {
     one_per_image(path, &array.shape)?;
     let element = array.element;
-    if element.kind == Kind::Float {
+    if element.kind == ElementKind::Float {
         let problem = "not labels: an array of floats; save them as integers";
         return Err(SampleError::unsupported(path, problem));
     }
@@ -66,7 +66,7 @@ fn from_array(path: &Path, array: NpyArray) -> Result<Labels, SampleError> {
     let label = |(entry, stored)| {
         let bits = element.bits(stored);
         let signed = (bits << unused).cast_signed() >> unused;
-        if element.kind == Kind::Signed && signed < 0 {
+        if element.kind == ElementKind::Signed && signed < 0 {
             return Err(SampleError::Label {
                 path: path.to_owned(),
                 place: format!("entry {entry}"),

@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
-use super::array::{Element, Kind};
-use super::error::{SampleError, Shape, volume};
+use super::array::{Element, ElementKind};
+use super::error::{SampleError, ShapeText, volume};
 use super::file::FileReader;
+use super::npy_header::NpyHeader;
 
 /// What every `.npy` file starts with.
 pub(super) const START: &[u8] = b"\x93NUMPY";
@@ -28,7 +29,7 @@ pub(super) fn read(mut file: FileReader) -> Result<NpyArray, SampleError> {
         return Err(file.not("an .npy file"));
     }
     let text = header_text(&mut file)?;
-    let header = Header::parse(&text).map_err(|problem| {
+    let header = NpyHeader::parse(&text).map_err(|problem| {
         SampleError::damaged(file.path(), format!("bad .npy header: {problem}"))
     })?;
     if header.fortran_order {
@@ -39,10 +40,10 @@ pub(super) fn read(mut file: FileReader) -> Result<NpyArray, SampleError> {
     let shape = header.shape;
     let len = volume(&shape).and_then(|values| values.checked_mul(element.size));
     let Some(len) = len else {
-        let problem = format!("declares {} values, an impossible size", Shape(&shape));
+        let problem = format!("declares {} values, an impossible size", ShapeText(&shape));
         return Err(SampleError::damaged(file.path(), problem));
     };
-    let part = format!("an array of {} values of type {}", Shape(&shape), header.descr);
+    let part = format!("an array of {} values of type {}", ShapeText(&shape), header.descr);
     let bytes = file.body(len as u64, &part)?;
     Ok(NpyArray { shape, element, bytes })
 }
@@ -83,9 +84,9 @@ fn element(path: &Path, descr: &str) -> Result<Element, SampleError> {
     };
     let size = usize::from(size.wrapping_sub(b'0'));
     let kind = match (kind, size) {
-        (b'u', 1 | 2 | 4 | 8) => Kind::Unsigned,
-        (b'i', 1 | 2 | 4 | 8) => Kind::Signed,
-        (b'f', 4 | 8) => Kind::Float,
+        (b'u', 1 | 2 | 4 | 8) => ElementKind::Unsigned,
+        (b'i', 1 | 2 | 4 | 8) => ElementKind::Signed,
+        (b'f', 4 | 8) => ElementKind::Float,
         _ => return Err(refuse()),
     };
     let big_endian = match order {
@@ -95,99 +96,6 @@ fn element(path: &Path, descr: &str) -> Result<Element, SampleError> {
         _ => return Err(refuse()),
     };
     Ok(Element { kind, size, big_endian })
-}
-
-/// The header's dictionary: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
-#[derive(Debug, PartialEq)]
-struct Header {
-    descr: String,
-    fortran_order: bool,
-    shape: Vec<usize>,
-}
-
-impl Header {
-    fn parse(text: &str) -> Result<Self, String> {
-        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
-        let mut text = Scanner(text);
-        text.expect("{")?;
-        while !text.eat("}") {
-            let key = text.quoted()?;
-            text.expect(":")?;
-            match key {
-                "descr" if text.sees("[") => return Err("arrays of records are not read".into()),
-                "descr" => descr = Some(text.quoted()?.to_owned()),
-                "fortran_order" if text.eat("True") => fortran_order = Some(true),
-                "fortran_order" if text.eat("False") => fortran_order = Some(false),
-                "shape" => shape = Some(text.tuple()?),
-                _ => return Err(format!("unexpected entry '{key}'")),
-            }
-            if !text.eat(",") {
-                text.expect("}")?;
-                break;
-            }
-        }
-        if !text.0.trim().is_empty() {
-            return Err(format!("text after its end: {:?}", text.0.trim()));
-        }
-        Ok(Self {
-            descr: descr.ok_or("no 'descr'")?,
-            fortran_order: fortran_order.ok_or("no 'fortran_order'")?,
-            shape: shape.ok_or("no 'shape'")?,
-        })
-    }
-}
-
-/// The part of a Python literal that is still to be read.
-struct Scanner<'a>(&'a str);
-
-impl<'a> Scanner<'a> {
-    fn sees(&self, token: &str) -> bool {
-        self.0.trim_start().starts_with(token)
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let rest = self.0.trim_start().strip_prefix(token);
-        self.0 = rest.unwrap_or(self.0);
-        rest.is_some()
-    }
-
-    fn expect(&mut self, token: &str) -> Result<(), String> {
-        if self.eat(token) {
-            return Ok(());
-        }
-        let found: String = self.0.trim_start().chars().take(12).collect();
-        Err(format!("'{token}' expected at {found:?}"))
-    }
-
-    fn quoted(&mut self) -> Result<&'a str, String> {
-        let quote = if self.eat("\"") {
-            '"'
-        } else {
-            self.expect("'")?;
-            '\''
-        };
-        let (inside, rest) = self.0.split_once(quote).ok_or("a quote is not closed")?;
-        self.0 = rest;
-        Ok(inside)
-    }
-
-    fn tuple(&mut self) -> Result<Vec<usize>, String> {
-        let mut numbers = Vec::new();
-        self.expect("(")?;
-        while !self.eat(")") {
-            let text = self.0.trim_start();
-            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            let (digits, rest) = text.split_at(end);
-            let number = digits.parse();
-            numbers.push(number.map_err(|_| format!("'{digits}' is not a size"))?);
-            self.0 = rest;
-            if !self.eat(",") {
-                self.expect(")")?;
-                break;
-            }
-        }
-        Ok(numbers)
-    }
 }
 
 /// The bytes of an `.npy` file of version 1.0 with these contents.
@@ -221,12 +129,12 @@ mod tests {
 
     fn any_element() -> impl Strategy<Value = (String, Element)> {
         let kinds = prop::sample::select(vec![
-            ('u', Kind::Unsigned, 1),
-            ('u', Kind::Unsigned, 8),
-            ('i', Kind::Signed, 2),
-            ('i', Kind::Signed, 8),
-            ('f', Kind::Float, 4),
-            ('f', Kind::Float, 8),
+            ('u', ElementKind::Unsigned, 1),
+            ('u', ElementKind::Unsigned, 8),
+            ('i', ElementKind::Signed, 2),
+            ('i', ElementKind::Signed, 8),
+            ('f', ElementKind::Float, 4),
+            ('f', ElementKind::Float, 8),
         ]);
         (kinds, any::<bool>()).prop_map(|((letter, kind, size), big_endian)| {
             let order = if big_endian { '>' } else { '<' };
@@ -256,7 +164,7 @@ mod tests {
 
         #[test]
         fn bits_read_back_in_either_order(value: f64) {
-            let element = |big_endian| Element { kind: Kind::Float, size: 8, big_endian };
+            let element = |big_endian| Element { kind: ElementKind::Float, size: 8, big_endian };
             prop_assert_eq!(element(false).bits(&value.to_le_bytes()), value.to_bits());
             prop_assert_eq!(element(true).bits(&value.to_be_bytes()), value.to_bits());
         }

@@ -19,7 +19,7 @@ pub(super) const START: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Reads a picture of exactly the layout's size; colour becomes grey or grey becomes colour as the layout asks.
 pub(super) fn read(path: &Path, layout: &PictureLayout) -> Result<Vec<f32>, SampleError> {
-    let stored = StoredRun::read(path, layout)?;
+    let stored = DecodedPicture::read(path, layout)?;
     let mut pixels = vec![0.0; layout.values()];
     for (index, stored_pixel) in stored.values.chunks_exact(stored.channels).enumerate() {
         let (row, column) = (index / layout.width, index % layout.width);
@@ -40,14 +40,14 @@ pub(super) fn read(path: &Path, layout: &PictureLayout) -> Result<Vec<f32>, Samp
 }
 
 /// A decoded file: integers from 0 to `brightest`, row-major, channels side by side.
-struct StoredRun {
+struct DecodedPicture {
     values: Vec<u32>,
     channels: usize,
     has_alpha: bool,
     brightest: u32,
 }
 
-impl StoredRun {
+impl DecodedPicture {
     fn read(path: &Path, layout: &PictureLayout) -> Result<Self, SampleError> {
         let fail = |error| match error {
             ImageError::IoError(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {

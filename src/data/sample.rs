@@ -17,6 +17,13 @@ pub struct Sample {
     pub label: Option<Label>,
 }
 
+impl Sample {
+    /// The pixels as the network computes with them.
+    pub fn widened(&self) -> Vec<f64> {
+        self.pixels.iter().copied().map(f64::from).collect()
+    }
+}
+
 impl fmt::Debug for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sample")

@@ -18,10 +18,10 @@ use super::error::SampleError;
 /// # Ok::<(), rw_adv::data::SampleError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selection(Choice);
+pub struct Selection(ImageChoice);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Choice {
+enum ImageChoice {
     /// That many from the front, at least one.
     First(usize),
     /// Ranges that are neither empty nor overlap.
@@ -35,16 +35,16 @@ impl Selection {
     /// When one of them is not below `len`, the number of images there are.
     pub fn indices(&self, len: usize) -> Result<Vec<usize>, SampleError> {
         let end = match &self.0 {
-            Choice::First(count) => *count,
-            Choice::Ranges(ranges) => ranges.iter().map(|range| range.end).max().unwrap_or(0),
+            ImageChoice::First(count) => *count,
+            ImageChoice::Ranges(ranges) => ranges.iter().map(|range| range.end).max().unwrap_or(0),
         };
         if end > len {
             let asked = format!("--images {self}");
             return Err(SampleError::BeyondData { asked, len });
         }
         Ok(match &self.0 {
-            Choice::First(count) => (0..*count).collect(),
-            Choice::Ranges(ranges) => ranges.iter().cloned().flatten().collect(),
+            ImageChoice::First(count) => (0..*count).collect(),
+            ImageChoice::Ranges(ranges) => ranges.iter().cloned().flatten().collect(),
         })
     }
 }
@@ -55,9 +55,9 @@ impl FromStr for Selection {
     fn from_str(text: &str) -> Result<Self, SampleError> {
         let text = text.trim();
         let choice = if text.contains(',') || text.contains("..") {
-            parse_ranges(text).map(Choice::Ranges)
+            parse_ranges(text).map(ImageChoice::Ranges)
         } else {
-            parse_count(text).map(Choice::First)
+            parse_count(text).map(ImageChoice::First)
         };
         choice.map(Selection).map_err(SampleError::Selection)
     }
@@ -124,8 +124,8 @@ fn too_large(text: &str) -> String {
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranges = match &self.0 {
-            Choice::First(count) => return write!(f, "{count}"),
-            Choice::Ranges(ranges) => ranges,
+            ImageChoice::First(count) => return write!(f, "{count}"),
+            ImageChoice::Ranges(ranges) => ranges,
         };
         for (place, range) in ranges.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn any_selection() -> impl Strategy<Value = Selection> {
-        let count = (1usize..).prop_map(Choice::First);
+        let count = (1usize..).prop_map(ImageChoice::First);
         // Steps and lengths in turn make ranges that cannot overlap; shuffled, since order is kept.
         let ranges = prop::collection::vec((0usize..50, 1usize..5), 1..6)
             .prop_map(|steps| {
@@ -225,7 +225,7 @@ mod tests {
                 steps.into_iter().map(range).collect::<Vec<_>>()
             })
             .prop_shuffle()
-            .prop_map(Choice::Ranges);
+            .prop_map(ImageChoice::Ranges);
         prop_oneof![count, ranges].prop_map(Selection)
     }
 

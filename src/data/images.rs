@@ -1,0 +1,153 @@
+//! What a path means: a directory, a pattern or a file of images.
+//!
+//! That is decided here and nowhere else. Bytes stay bytes, and pictures stay files, until an image is asked for.
+
+use std::path::{Path, PathBuf};
+
+use super::array::{Element, ImageArray, fits};
+use super::error::SampleError;
+use super::file::FileReader;
+use super::labels::{self, Labels};
+use super::picture::PictureLayout;
+use super::source::{DataSource, Split};
+use super::{idx, listing, mnist_dir, npy, png};
+
+/// Images that fit one model; never none.
+pub(super) enum Images {
+    Array(ImageArray),
+    Pictures { files: Vec<PathBuf>, layout: PictureLayout },
+}
+
+impl Images {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Array(array) => array.len(),
+            Self::Pictures { files, .. } => files.len(),
+        }
+    }
+
+    /// The file name of image `index < len()`, where each has a file of its own.
+    pub fn name(&self, index: usize) -> Option<String> {
+        match self {
+            Self::Array(_) => None,
+            Self::Pictures { files, .. } => {
+                files[index].file_name().map(|name| name.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    /// The pixels of image `index < len()`.
+    pub fn pixels(&self, index: usize) -> Result<Vec<f32>, SampleError> {
+        match self {
+            Self::Array(array) => array.pixels(index),
+            Self::Pictures { files, layout } => png::read(&files[index], layout),
+        }
+    }
+
+    /// What they are, for people: `images of 28x28`.
+    pub fn kind(&self) -> String {
+        let plural = if self.len() == 1 { "" } else { "s" };
+        match self {
+            Self::Array(array) => format!("image{plural} of {}", array.image_shape()),
+            // Their sizes are not known before they are decoded.
+            Self::Pictures { .. } => format!("PNG file{plural}"),
+        }
+    }
+
+    fn pictures(path: &Path, files: Vec<PathBuf>, dims: &[usize]) -> Result<Self, SampleError> {
+        match PictureLayout::from_dims(dims) {
+            Some(layout) => Ok(Self::Pictures { files, layout }),
+            None => Err(SampleError::NotAPicture { path: path.to_owned(), model: dims.to_vec() }),
+        }
+    }
+}
+
+/// Images, and what was found beside them.
+pub(super) struct OpenImages {
+    /// Where they are, for people.
+    pub origin: String,
+    pub images: Images,
+    /// Labels that lie beside the images by convention; not looked for where others are named.
+    pub labels: Option<Labels>,
+}
+
+/// Opens the images for a model whose input has these dimensions.
+pub(super) fn open(source: &DataSource, dims: &[usize]) -> Result<OpenImages, SampleError> {
+    let path = &source.path;
+    let origin = path.display().to_string();
+    if path.is_dir() {
+        return open_directory(source, origin, dims);
+    }
+    if listing::is_pattern(path) && !path.exists() {
+        let images = Images::pictures(path, listing::pattern(path)?, dims)?;
+        return Ok(OpenImages { origin, images, labels: None });
+    }
+    let file = FileReader::open(path)?;
+    if file.starts_with(png::START) && !file.packed() {
+        let images = Images::pictures(path, vec![path.clone()], dims)?;
+        return Ok(OpenImages { origin, images, labels: None });
+    }
+    let images = open_array(file, dims)?;
+    let beside = mnist_dir::labels_beside(path).filter(|_| source.labels.is_none());
+    let labels = beside.map(|file| labels::read(&file, images.len())).transpose()?;
+    Ok(OpenImages { origin, images: Images::Array(images), labels })
+}
+
+/// MNIST's names are told from all others, so they come first; only without them a directory is one of pictures.
+fn open_directory(
+    source: &DataSource,
+    origin: String,
+    dims: &[usize],
+) -> Result<OpenImages, SampleError> {
+    let (directory, split) = (&source.path, source.split);
+    if let Some(file) = mnist_dir::image_file(directory, split) {
+        let read = mnist_dir::read(directory, file, split, source.labels.is_none())?;
+        let images = Images::Array(idx_images(&read.path, read.images, dims)?);
+        let origin = format!("{origin} ({split} split)");
+        return Ok(OpenImages { origin, images, labels: read.labels });
+    }
+    let names = mnist_dir::image_names(split);
+    let other = match split {
+        Split::Train => Split::Test,
+        Split::Test => Split::Train,
+    };
+    if mnist_dir::image_file(directory, other).is_some() {
+        let problem =
+            format!("no {split} split ({names}), only the other one; ask for --split {other}");
+        return Err(SampleError::no_data(directory, problem));
+    }
+    let files = listing::directory(directory)?;
+    if files.is_empty() {
+        let problem = format!("no images in this directory; looked for {names} and *.png");
+        return Err(SampleError::no_data(directory, problem));
+    }
+    Ok(OpenImages { origin, images: Images::pictures(directory, files, dims)?, labels: None })
+}
+
+fn open_array(file: FileReader, dims: &[usize]) -> Result<ImageArray, SampleError> {
+    let path = file.path().to_owned();
+    if file.starts_with(npy::START) {
+        let array = npy::read(file)?;
+        // An array that fits as a whole is one image. There is nothing to guess: were its first dimension a number of
+        // images that fit as well, that number would be 1.
+        let shape =
+            if fits(&array.shape, dims) { [&[1], &array.shape[..]].concat() } else { array.shape };
+        ImageArray::new(&path, &shape, array.element, array.bytes, dims)
+    } else if file.starts_with(&idx::START) {
+        idx_images(&path, idx::read(file)?, dims)
+    } else {
+        Err(file.not("an IDX, .npy or PNG file"))
+    }
+}
+
+fn idx_images(
+    path: &Path,
+    array: idx::IdxArray,
+    dims: &[usize],
+) -> Result<ImageArray, SampleError> {
+    if array.shape.len() < 2 {
+        let problem = "an IDX file with one dimension holds labels, not images";
+        return Err(SampleError::unsupported(path, problem));
+    }
+    ImageArray::new(path, &array.shape, Element::BYTE, array.bytes, dims)
+}

@@ -79,10 +79,10 @@ impl Judge {
     /// use rw_adv::network::Label;
     /// use rw_adv::onnx::OnnxModel;
     /// use rw_adv::problem::{Objective, Property};
-    /// use rw_adv::sets::InputSet;
+    /// use rw_adv::sets::{InputSet, Norm, PixelRange};
     ///
     /// let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref())?;
-    /// let set = InputSet::l1_ball(&[0.0; 784], 5.0);
+    /// let set = InputSet::ball(Norm::L1, &[0.0; 784], 5.0, PixelRange::UNIT);
     /// let seven_beats_one = Property::positive(Objective::margin(10, Label(1), Label(7)));
     /// let judge = Judge::new(model.network, model.replay);
     /// let judgement = judge.judge(&set, &seven_beats_one, &[0.5; 784])?;

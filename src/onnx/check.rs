@@ -128,17 +128,17 @@ impl<'a> LogitAllowance<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::onnx::OnnxModel;
+    use crate::onnx::model::OnnxModel;
 
     /// The weights and the bias of a layer.
-    type Rows = (Vec<Vec<f64>>, Vec<f64>);
+    type RawLayer = (Vec<Vec<f64>>, Vec<f64>);
 
     /// Compares the fixture's file with its network after `damage`.
-    fn compare_damaged(damage: impl Fn(&mut [Rows])) -> Result<Agreement, OnnxProblem> {
+    fn compare_damaged(damage: impl Fn(&mut [RawLayer])) -> Result<Agreement, OnnxProblem> {
         let model = OnnxModel::load("models/mnist_2x16.onnx".as_ref()).expect("the fixture loads");
         let rows = |map: &AffineMap| (0..map.outputs()).map(|i| map.dense_row(i).into()).collect();
         let maps = model.network.layers().iter().map(|layer| layer.affine());
-        let mut layers: Vec<Rows> = maps.map(|map| (rows(map), map.bias().to_vec())).collect();
+        let mut layers: Vec<RawLayer> = maps.map(|map| (rows(map), map.bias().to_vec())).collect();
         damage(&mut layers);
         let maps = layers.into_iter().map(|(rows, bias)| AffineMap::from_rows(&rows, bias));
         compare(&Network::new(maps.collect()).expect("shapes fit"), &model.replay)
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_small_mistake_anywhere_is_caught() {
-        let caught = |damage: &dyn Fn(&mut [Rows])| {
+        let caught = |damage: &dyn Fn(&mut [RawLayer])| {
             matches!(compare_damaged(damage), Err(OnnxProblem::Mismatch { .. }))
         };
         assert!(caught(&|layers| layers[0].1.swap(0, 1)));

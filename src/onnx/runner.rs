@@ -9,8 +9,7 @@ use tract_onnx::prelude::*;
 use super::error::OnnxProblem;
 use crate::judge::{Replay, ReplayFailure};
 
-/// tract's plan for the file. Clones share it, also between threads.
-#[derive(Clone)]
+/// tract's plan for the file.
 pub struct TractRunner {
     plan: Arc<TypedRunnableModel>,
     /// The input's shape in the file, batch included.

@@ -1,7 +1,7 @@
 //! Tensors whose every element is an affine function of one layer's input.
 //!
 //! Between two ReLUs an ONNX graph moves, scales, adds and mixes numbers: all of it affine. Following
-//! the graph with an [`Affine`] in place of numbers folds any such chain into one matrix. Rows are
+//! the graph with an [`AffineTensor`] in place of numbers folds any such chain into one matrix. Rows are
 //! sparse, because until a dense layer mixes them each element depends on one input (layout), or a few (Conv).
 //!
 //! Coefficients are exact products of the file's f32 numbers wherever no two of them are added.
@@ -42,7 +42,7 @@ impl AffineRow {
 
 /// A tensor of [`AffineRow`]s, row-major.
 #[derive(Clone, Debug)]
-pub(super) struct Affine {
+pub(super) struct AffineTensor {
     /// Number of ReLU layers before the layer whose input the rows refer to.
     pub stage: usize,
     /// Number of values in that input.
@@ -51,7 +51,7 @@ pub(super) struct Affine {
     pub rows: Vec<AffineRow>,
 }
 
-impl Affine {
+impl AffineTensor {
     /// Element `i` is input `i`.
     pub fn identity(stage: usize, shape: &[usize]) -> Self {
         let inputs: usize = shape.iter().product();
@@ -83,12 +83,12 @@ impl Affine {
 
     /// `self + factor · other`, element by element; both of one stage and shape.
     pub fn add_scaled(&self, other: &Self, factor: f64) -> Self {
-        let mut mixer = Mixer::new(self.inputs);
+        let mut sum = LinearCombination::new(self.inputs);
         let rows = self.rows.iter().zip(&other.rows);
         let rows = rows.map(|(a, b)| {
-            mixer.add(a, 1.0);
-            mixer.add(b, factor);
-            mixer.finish()
+            sum.add(a, 1.0);
+            sum.add(b, factor);
+            sum.finish()
         });
         Self { rows: rows.collect(), shape: self.shape.clone(), ..*self }
     }
@@ -115,7 +115,7 @@ impl Affine {
 }
 
 /// Builds linear combinations of rows, one after the other.
-pub(super) struct Mixer {
+pub(super) struct LinearCombination {
     coefficients: Vec<f64>,
     seen: Vec<bool>,
     touched: Vec<u32>,
@@ -126,7 +126,7 @@ pub(super) struct Mixer {
     longest: usize,
 }
 
-impl Mixer {
+impl LinearCombination {
     pub fn new(inputs: usize) -> Self {
         Self {
             coefficients: vec![0.0; inputs],
@@ -167,7 +167,7 @@ impl Mixer {
         self.parts += 1;
     }
 
-    /// The combination so far; the mixer is empty again afterwards.
+    /// The combination so far; afterwards it is empty again.
     pub fn finish(&mut self) -> AffineRow {
         self.touched.sort_unstable();
         let terms =
@@ -198,14 +198,14 @@ mod tests {
     #[test]
     fn chained_maps_fold_into_one_matrix() {
         // x -> 2x + 1 -> (x0 + x1, x0 - x1)
-        let x = Affine::identity(0, &[2]).scale_shift(|_| (2.0, 1.0));
-        let mut mixer = Mixer::new(2);
+        let x = AffineTensor::identity(0, &[2]).scale_shift(|_| (2.0, 1.0));
+        let mut sum = LinearCombination::new(2);
         let rows = [1.0, -1.0].map(|sign| {
-            mixer.add(&x.rows[0], 1.0);
-            mixer.add(&x.rows[1], sign);
-            mixer.finish()
+            sum.add(&x.rows[0], 1.0);
+            sum.add(&x.rows[1], sign);
+            sum.finish()
         });
-        let (map, rounding) = Affine { rows: rows.to_vec(), ..x }.to_map();
+        let (map, rounding) = AffineTensor { rows: rows.to_vec(), ..x }.to_map();
         assert_eq!(map.dense_row(0)[..], [2.0, 2.0]);
         assert_eq!(map.dense_row(1)[..], [2.0, -2.0]);
         assert_eq!(map.bias(), [2.0, 0.0]);
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn cancellation_is_remembered() {
-        let x = Affine::identity(0, &[1]);
+        let x = AffineTensor::identity(0, &[1]);
         let much = x.clone().scale_shift(|_| (1000.0, 0.0));
         let little = much.add_scaled(&x.scale_shift(|_| (999.0, 0.0)), -1.0);
         let (map, rounding) = little.to_map();
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn gathering_moves_and_repeats() {
-        let moved = Affine::identity(0, &[3]).gather(&[2, 2], &[2, 0, 0, 1]);
+        let moved = AffineTensor::identity(0, &[3]).gather(&[2, 2], &[2, 0, 0, 1]);
         let (map, _) = moved.to_map();
         let expected = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
         assert!(expected.iter().enumerate().all(|(i, row)| map.dense_row(i)[..] == *row));

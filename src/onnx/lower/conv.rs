@@ -2,8 +2,9 @@
 
 use tract_onnx::tract_core::ops::cnn::{Conv, PaddingSpec, PoolSpec, SumPool};
 
-use super::affine::{Affine, AffineRow, Mixer};
-use super::dense::{Constant, strides};
+use super::affine::{AffineRow, AffineTensor, LinearCombination};
+use super::constant::Constant;
+use super::indexing::strides;
 
 /// The output positions of a sliding window and what each one sees.
 struct Windows {
@@ -96,10 +97,10 @@ impl Windows {
 /// Puts `row(channel, window)` where the output's layout wants it.
 fn place(
     spec: &PoolSpec,
-    data: &Affine,
+    data: &AffineTensor,
     shape: &[usize],
     mut row: impl FnMut(usize, &Window, &Layout) -> AffineRow,
-) -> Result<Affine, String> {
+) -> Result<AffineTensor, String> {
     let (input, output) = (Layout::new(spec, &data.shape)?, Layout::new(spec, shape)?);
     let Windows { extent, windows } = Windows::new(spec, &input);
     if extent != output.spatial {
@@ -116,17 +117,17 @@ fn place(
     }
     let rows: Option<Vec<AffineRow>> = rows.into_iter().collect();
     let rows = rows.ok_or("some of its outputs are not computed")?;
-    Ok(Affine { rows, shape: shape.to_vec(), ..*data })
+    Ok(AffineTensor { rows, shape: shape.to_vec(), ..*data })
 }
 
 /// `kernel` is ordered group, output channel, input channel, taps.
 pub(super) fn convolve(
     op: &Conv,
-    data: &Affine,
+    data: &AffineTensor,
     kernel: &Constant,
     bias: &Constant,
     shape: &[usize],
-) -> Result<Affine, String> {
+) -> Result<AffineTensor, String> {
     let spec = &op.pool_spec;
     let (out_per_group, in_per_group) =
         (spec.output_channels / op.group, spec.input_channels / op.group);
@@ -141,30 +142,34 @@ pub(super) fn convolve(
     if bias.values.len() != 1 && bias.values.len() != spec.output_channels {
         return Err(format!("has a bias of length {}", bias.values.len()));
     }
-    let mut mixer = Mixer::new(data.inputs);
+    let mut sum = LinearCombination::new(data.inputs);
     place(spec, data, shape, |channel, window, input| {
         let first_input = channel / out_per_group * in_per_group;
         for i in 0..in_per_group {
             let weights = &kernel.values[(channel * in_per_group + i) * taps..][..taps];
             let base = (first_input + i) * input.channel_stride;
             for &(tap, offset) in &window.taps {
-                mixer.add(&data.rows[base + offset], weights[tap]);
+                sum.add(&data.rows[base + offset], weights[tap]);
             }
         }
-        mixer.shift(bias_of(channel));
-        mixer.finish()
+        sum.shift(bias_of(channel));
+        sum.finish()
     })
 }
 
 /// Sums over windows; averages when the operator normalises.
-pub(super) fn pool(op: &SumPool, data: &Affine, shape: &[usize]) -> Result<Affine, String> {
-    let mut mixer = Mixer::new(data.inputs);
+pub(super) fn pool(
+    op: &SumPool,
+    data: &AffineTensor,
+    shape: &[usize],
+) -> Result<AffineTensor, String> {
+    let mut sum = LinearCombination::new(data.inputs);
     place(&op.pool_spec, data, shape, |channel, window, input| {
         let count = if op.count_include_pad { window.padded } else { window.taps.len() };
         let factor = if op.normalize { 1.0 / count.max(1) as f64 } else { 1.0 };
         for &(_, offset) in &window.taps {
-            mixer.add(&data.rows[channel * input.channel_stride + offset], factor);
+            sum.add(&data.rows[channel * input.channel_stride + offset], factor);
         }
-        mixer.finish()
+        sum.finish()
     })
 }

@@ -1,0 +1,83 @@
+//! The file's own nodes, before tract rewrites them.
+//!
+//! The graph is checked, its one input and its logits are found, and all that the logits do not need is dropped. Nodes that
+//! depend on no data are left to tract.
+
+mod checks;
+mod input;
+mod logits;
+mod proto;
+mod roles;
+mod scaler;
+
+use std::collections::HashSet;
+
+use tract_onnx::pb::{GraphProto, ModelProto, ValueInfoProto};
+
+pub(super) use input::{GraphInput, InputShape};
+pub(super) use logits::FinalOp;
+pub use roles::{NodeNote, Role};
+
+use self::logits::Logits;
+use self::proto::{inputs_of, name_of};
+use super::error::OnnxProblem;
+
+/// The file's graph, cut to what computes the logits.
+pub(super) struct LogitGraph {
+    /// One input, one output (the logits), only the nodes and initializers between them.
+    pub proto: ModelProto,
+    pub input: GraphInput,
+    /// Name of the logits.
+    pub logits: String,
+    pub notes: Vec<NodeNote>,
+    /// What was cut off behind the logits.
+    pub final_ops: Vec<FinalOp>,
+    pub opset: i64,
+}
+
+impl LogitGraph {
+    pub fn new(mut proto: ModelProto) -> Result<Self, OnnxProblem> {
+        let mut graph =
+            proto.graph.take().ok_or_else(|| OnnxProblem::NotOnnx("it holds no graph".into()))?;
+        let opset = checks::opset(&proto)?;
+        checks::check_kinds(&graph)?;
+        scaler::expand_scalers(&mut graph);
+        let input = GraphInput::of(&graph)?;
+        checks::check_definitions(&graph)?;
+        let Logits { name: logits, final_ops } = Logits::find(&graph)?;
+        let dropped = prune(&mut graph, &input.name, &logits);
+        let mut notes = roles::classify(&graph, &input.name)?;
+        notes.extend(dropped);
+        proto.graph = Some(graph);
+        Ok(Self { proto, input, logits, notes, final_ops, opset })
+    }
+
+    /// The name and operator of the ONNX node behind one of tract's, whose names start with the ONNX node's.
+    pub fn origin(&self, tract_name: &str) -> (String, String) {
+        let ours = self.notes.iter().filter(|n| tract_name.starts_with(&n.node));
+        let longest = ours.max_by_key(|n| n.node.len());
+        longest.map_or((tract_name.to_owned(), "?".into()), |n| (n.node.clone(), n.op.clone()))
+    }
+}
+
+/// Keeps what `logits` needs and makes it the only output. Returns the nodes cut away.
+fn prune(graph: &mut GraphProto, input: &str, logits: &str) -> Vec<NodeNote> {
+    let mut needed = HashSet::from([input.to_owned(), logits.to_owned()]);
+    let mut keep = vec![false; graph.node.len()];
+    for (i, node) in graph.node.iter().enumerate().rev() {
+        if node.output.iter().any(|o| needed.contains(o)) {
+            keep[i] = true;
+            needed.extend(inputs_of(node).cloned());
+        }
+    }
+    let nodes = std::mem::take(&mut graph.node).into_iter().zip(keep);
+    let (kept, cut): (Vec<_>, Vec<_>) = nodes.partition(|(_, keep)| *keep);
+    graph.node = kept.into_iter().map(|(node, _)| node).collect();
+    graph.initializer.retain(|t| needed.contains(&t.name));
+    graph.input.retain(|i| needed.contains(&i.name));
+    graph.value_info.clear();
+    graph.output = vec![ValueInfoProto { name: logits.to_owned(), ..Default::default() }];
+    let note =
+        |node| NodeNote { node: name_of(node), op: node.op_type.clone(), role: Role::Dropped };
+    cut.iter().map(|(node, _)| note(node)).collect()
+}

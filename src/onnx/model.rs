@@ -1,0 +1,143 @@
+//! The model: read, extracted, and checked against tract's run of the file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tract_onnx::prelude::*;
+
+use super::check::{self, Agreement};
+use super::error::{OnnxError, OnnxProblem};
+use super::graph::{InputShape, LogitGraph, NodeNote};
+use super::lower::{self, LayerStack};
+use super::runner::TractRunner;
+use super::{file, guard};
+use crate::network::Network;
+
+/// A classifier read from an ONNX file: our matrices, and tract's run of the same file. Clones share both, also between
+/// threads.
+#[derive(Clone, Debug)]
+pub struct OnnxModel {
+    /// The extracted network, in `f64`.
+    pub network: Arc<Network>,
+    /// The file itself, run by tract in `f32`.
+    pub replay: Arc<TractRunner>,
+    /// The input's dimensions without the batch, such as `[784]` or `[1, 28, 28]`.
+    pub input_dims: Vec<usize>,
+    /// What became of every node of the file.
+    pub nodes: Arc<[NodeNote]>,
+    /// How well network and file agreed.
+    pub agreement: Agreement,
+    /// The file's opset.
+    pub opset: i64,
+    /// SHA-256 of the file as it lies on disk, in hexadecimal.
+    pub sha256: String,
+}
+
+impl OnnxModel {
+    /// Reads, extracts and checks a model (`.onnx` or `.onnx.gz`).
+    ///
+    /// ```
+    /// let model = rw_adv::onnx::OnnxModel::load("models/mnist_2x16.onnx".as_ref())?;
+    /// assert_eq!(model.network.widths(), [784, 16, 16, 10]);
+    /// # Ok::<(), rw_adv::onnx::OnnxError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// One line naming the file and, where there is one, the node: when the file cannot be read, is
+    /// no ONNX, holds an operator that is not supported, or does not compute what was extracted.
+    pub fn load(path: &Path) -> Result<Self, OnnxError> {
+        guard::catch(|| load(path))
+            .unwrap_or_else(|panic| Err(OnnxProblem::Tract(format!("it panicked: {panic}"))))
+            .map_err(|problem| problem.in_file(path))
+    }
+}
+
+fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
+    let (proto, sha256) = file::read(path)?;
+    let graph = LogitGraph::new(proto)?;
+    let directory = path.parent().unwrap_or(Path::new(""));
+    if let Some(graph) = &graph.proto.graph {
+        file::check_external(graph, directory)?;
+    }
+    let (InputShape { dims, batched }, typed) = load_typed(&graph, directory.to_str())?;
+    let (stack, batched) = lower(&graph, &typed, &dims, batched)?;
+    let network = Network::from_layers(stack.layers)?;
+    let input_dims = dims[usize::from(batched)..].to_vec();
+    let replay = Arc::new(TractRunner::new(typed, dims, network.inputs(), network.outputs())?);
+    let agreement = check::compare(&network, &replay)?;
+    log::info!(
+        "{}: widths {:?}, largest difference to tract {:.1e}",
+        path.display(),
+        network.widths(),
+        agreement.largest_difference
+    );
+    let LogitGraph { notes, opset, .. } = graph;
+    let (network, nodes) = (Arc::new(network), notes.into());
+    Ok(OnnxModel { network, replay, input_dims, nodes, agreement, opset, sha256 })
+}
+
+/// tract's typed graph for one image, and the input shape it was made for.
+fn load_typed(
+    graph: &LogitGraph,
+    directory: Option<&str>,
+) -> Result<(InputShape, TypedModel), OnnxProblem> {
+    let parse = tract_onnx::onnx().with_ignore_value_info(true).parse(&graph.proto, directory);
+    let parsed = parse.map_err(|e| OnnxProblem::tract(&e))?;
+    let mut first_error = None;
+    for shape in graph.input.shapes()? {
+        let fact = f32::fact(&shape.dims).into();
+        let typed = parsed
+            .model
+            .clone()
+            .with_input_fact(0, fact)
+            .and_then(|m| m.into_typed()?.into_decluttered());
+        match typed {
+            Ok(typed) => return Ok((shape, typed)),
+            Err(error) => _ = first_error.get_or_insert(error),
+        }
+    }
+    Err(OnnxProblem::tract(&first_error.expect("there is at least one shape to try")))
+}
+
+/// The layers of one image, and whether `dims` starts with a batch after all: a batch that the file fixes shows in the
+/// logits.
+fn lower(
+    graph: &LogitGraph,
+    typed: &TypedModel,
+    dims: &[usize],
+    mut batched: bool,
+) -> Result<(LayerStack, bool), OnnxProblem> {
+    let mut stack = lower::lower(typed).map_err(|unsupported| {
+        let (node, op) = graph.origin(&unsupported.node);
+        OnnxProblem::Node { node, op, reason: unsupported.reason }
+    })?;
+    if !batched && stack.output_shape.len() > 1 && stack.output_shape[0] == dims[0] {
+        stack = stack
+            .first_of_batch(dims[0])
+            .ok_or_else(|| OnnxProblem::graph("mixes the images of its fixed batch"))?;
+        batched = true;
+    }
+    let output_shape = &stack.output_shape;
+    if output_shape.iter().filter(|&&d| d != 1).count() > 1 {
+        let logits = &graph.logits;
+        return Err(OnnxProblem::graph(format!(
+            "output '{logits}' has shape {output_shape:?}, expected one row of logits"
+        )));
+    }
+    for final_op in &graph.final_ops {
+        final_op.check_axis(graph.opset, output_shape)?;
+    }
+    Ok((stack, batched))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Python object or a server holds models and hands them to threads.
+    #[test]
+    fn a_model_is_shared_by_cloning() {
+        fn is_shared<T: Clone + Send + Sync + 'static>() {}
+        is_shared::<OnnxModel>();
+    }
+}

@@ -80,21 +80,20 @@ fn first_maximum(
         }
         let mut step = 1.0;
         let mut crossed = Vec::new();
-        for layer in 0..trace.hidden() {
-            let ends = trace.pre_activations(layer).iter().zip(ahead.pre_activations(layer));
-            for (index, (&near, &far)) in ends.enumerate() {
-                let leaves = if pattern.get(layer, index) { far < 0.0 } else { far > 0.0 };
-                if !leaves {
-                    continue;
-                }
-                let fraction = (near / (near - far)).max(0.0);
-                if fraction < step {
-                    step = fraction;
-                    crossed.clear();
-                }
-                if fraction == step {
-                    crossed.push(NeuronId { layer, index });
-                }
+        for neuron @ NeuronId { layer, index } in network.relus() {
+            let near = trace.pre_activations(layer)[index];
+            let far = ahead.pre_activations(layer)[index];
+            let leaves = if pattern.get(layer, index) { far < 0.0 } else { far > 0.0 };
+            if !leaves {
+                continue;
+            }
+            let fraction = (near / (near - far)).max(0.0);
+            if fraction < step {
+                step = fraction;
+                crossed.clear();
+            }
+            if fraction == step {
+                crossed.push(neuron);
             }
         }
         for (x, end) in at.iter_mut().zip(to) {

@@ -8,7 +8,7 @@ use super::{Method, SearchOptions};
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
 use crate::encode::{EncodeError, Vertices, Work};
-use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::network::{Activation, ActivationPattern, AffineMap, Trace};
 use crate::problem::{Candidate, Problem};
 
 /// How likely a neuron is drawn in the state that helps the objective.
@@ -168,11 +168,9 @@ impl<'s, 'q> Starts<'s, 'q> {
     fn nearby_direction(&mut self, point: &[f64]) -> Vec<f64> {
         self.problem.network.forward(point, &mut self.trace);
         let mut pattern = ActivationPattern::at(&self.trace);
-        for layer in 0..self.trace.hidden() {
-            for index in 0..self.trace.activations(layer).len() {
-                if self.rng.random_bool(RESTLESS) {
-                    pattern.flip(NeuronId { layer, index });
-                }
+        for neuron in self.problem.network.relus() {
+            if self.rng.random_bool(RESTLESS) {
+                pattern.flip(neuron);
             }
         }
         self.problem.network.gradient(self.problem.weights(), &pattern)
@@ -232,19 +230,21 @@ fn part_of_the_way(point: &mut [f64], from: &[f64], rng: &mut ChaCha8Rng) {
 /// Backward from the objective: at each layer a pattern is drawn, and what arrives at the input is the gradient that
 /// the network would have if that pattern held.
 fn pattern_direction(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let mut upstream = problem.question.weights.clone();
-    for (layer, of) in problem.network.layers().iter().enumerate().rev() {
-        let mut below = vec![0.0; of.inputs()];
-        of.affine().apply_transposed(&upstream, &mut below);
-        if layer > 0 {
-            for slope in &mut below {
-                let on = rng.random_bool(if *slope > 0.0 { OPTIMISM } else { 1.0 - OPTIMISM });
-                if !on {
-                    *slope = 0.0;
-                }
+    let back = |map: &AffineMap, upstream: &[f64]| {
+        let mut below = vec![0.0; map.inputs()];
+        map.apply_transposed(upstream, &mut below);
+        below
+    };
+    let network = &problem.network;
+    let mut slopes = back(network.output().affine(), problem.weights());
+    for layer in network.hidden().iter().rev() {
+        for (index, slope) in slopes.iter_mut().enumerate() {
+            let likely = if *slope > 0.0 { OPTIMISM } else { 1.0 - OPTIMISM };
+            if layer.activation(index) == Activation::Relu && !rng.random_bool(likely) {
+                *slope = 0.0;
             }
         }
-        upstream = below;
+        slopes = back(layer.affine(), &slopes);
     }
-    upstream
+    slopes
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A time limit, and a flag that somebody (Ctrl-C) may raise.
+/// A time limit, and a flag that cancels the work (Ctrl-C sets it).
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<'f> {
     started: Instant,
@@ -48,12 +48,12 @@ impl<'f> Budget<'f> {
         Self { limit: Some(elapsed + left / 10), ..*self }
     }
 
-    /// Was the search called off?
+    /// Whether the work was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Is it time to stop?
+    /// Whether the time is up or the work was cancelled.
     pub fn is_spent(&self) -> bool {
         self.left() == Some(Duration::ZERO)
     }

@@ -1,10 +1,11 @@
-//! From one start, region to region while the margin grows (Algorithm 1 of Tong, Cai and Serra 2024).
+//! From one start, region to region while the objective grows (Algorithm 1 of Tong, Cai and Serra 2024).
 //!
-//! `LP(x⁰)` gives the best point `x¹` of the region of `x⁰`. Two ways lead out of a region: `Flip` turns the neurons whose
-//! rows hold `x¹` back, so that `x¹` stays feasible and the value cannot drop; `Epsilon` is the paper's step
-//! `x¹ + ε (x¹ − x⁰)`. No pattern is solved twice in one search.
+//! `LP(x⁰)` gives the best point `x¹` of the region of `x⁰`. There are two ways out of a region: [`WayOut::Flip`] turns the neurons whose rows are
+//! tight at `x¹`, so that `x¹` stays feasible and the value cannot drop; [`WayOut::Epsilon`] is the paper's step `x¹ + ε (x¹ − x⁰)`. No pattern is
+//! solved twice in one search.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +18,15 @@ use crate::tolerance;
 /// The paper's step out of a region, as a fraction of the step inside it.
 const EPSILON: f64 = 0.01;
 
-/// Neurons turned one at a time before a region counts as the end. On MNIST a handful holds an optimum back, on a
-/// box with a thousand inputs a hundred do, and hardly any of them beyond the strongest leads further.
-const MOST_SINGLES: usize = 6;
+/// Neurons turned one at a time before a region counts as a local optimum. On MNIST a handful is tight at an optimum, on a box with a thousand
+/// inputs a hundred are, and hardly any of them beyond the strongest leads further.
+const MOST_SINGLE_FLIPS: usize = 6;
 
 /// How to leave a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WayOut {
-    /// Turn the neurons that hold the optimum back: all at once, then one at a time.
+    /// Turn the neurons that are tight at the optimum: all at once, then one at a time.
     #[default]
     Flip,
     /// Overshoot by ε.
@@ -33,16 +34,16 @@ pub enum WayOut {
 }
 
 /// Why a walk ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// No neighbour is better.
+    /// No neighbouring region is better.
     LocalOptimum,
-    /// The way leads back to a region that this search has seen.
+    /// The next region was solved before in this search.
     Revisited,
-    /// The time is up, or the search was called off.
-    Budget,
-    /// The LP solver gave no answer; what was found until then counts.
-    Trouble,
+    /// The time was up, or the search was cancelled, after this time.
+    Budget(Duration),
+    /// The LP solver gave no answer, for this reason. The points found until then count.
+    Trouble(String),
 }
 
 /// Where a walk ended, and why.
@@ -50,7 +51,7 @@ pub enum StopReason {
 pub struct Walk {
     /// The best point.
     pub end: Candidate,
-    /// Why there.
+    /// Why the walk ended.
     pub stop: StopReason,
 }
 
@@ -63,17 +64,25 @@ pub fn walk(
     budget: &Budget,
 ) -> Walk {
     let problem = region.problem();
-    let walker =
-        Walker { problem, region, seen, budget, trace: Trace::new(&problem.network), best: start };
-    match way_out {
-        WayOut::Flip => walker.flip(),
-        WayOut::Epsilon => walker.epsilon(),
-    }
+    let trace = Trace::new(&problem.network);
+    let mut walker = Walker { problem, region, seen, budget, trace, best: start };
+    let walked = match way_out {
+        WayOut::Flip => walker.walk_by_flips(),
+        WayOut::Epsilon => walker.walk_by_epsilon(),
+    };
+    let stop = walked.unwrap_or_else(|error| match error {
+        EncodeError::Budget => StopReason::Budget(budget.elapsed()),
+        EncodeError::Infeasible | EncodeError::Trouble(_) => {
+            log::debug!("walk: {error}");
+            StopReason::Trouble(error.to_string())
+        }
+    });
+    Walk { end: walker.best, stop }
 }
 
-struct Walker<'w, 'q> {
-    problem: &'q Problem,
-    region: &'w mut RegionLp<'q>,
+struct Walker<'w, 'p> {
+    problem: &'p Problem,
+    region: &'w mut RegionLp<'p>,
     seen: &'w mut HashSet<ActivationPattern>,
     budget: &'w Budget<'w>,
     trace: Trace,
@@ -81,67 +90,62 @@ struct Walker<'w, 'q> {
 }
 
 impl Walker<'_, '_> {
-    fn end(self, stop: StopReason) -> Walk {
-        Walk { end: self.best, stop }
-    }
-
-    /// The pattern at `point`.
-    fn pattern_at(&mut self, point: &[f64]) -> ActivationPattern {
-        self.problem.network.forward(point, &mut self.trace);
-        ActivationPattern::at(&self.trace)
-    }
-
-    /// Keeps `point` if the network says that it is better; tells whether it gained enough to go on.
-    fn offer(&mut self, point: &[f64]) -> bool {
-        let found = self.problem.evaluate(point.to_vec(), &mut self.trace);
-        let gained = found.margin > self.best.margin + tolerance::GAIN;
-        if found.margin > self.best.margin {
-            self.best = found;
-        }
-        gained
-    }
-
-    fn flip(mut self) -> Walk {
-        let start = self.best.point.clone();
-        let mut pattern = self.pattern_at(&start);
-        if !self.seen.insert(pattern.clone()) {
-            return self.end(StopReason::Revisited);
-        }
-        let mut optimum = match self.region.solve(&pattern, &start, &[], self.budget) {
-            Ok(optimum) => optimum,
-            Err(error) => return self.end(reason(&error)),
-        };
-        self.offer(&optimum.point);
+    /// Algorithm 1 as printed, but for two slips of the print.
+    fn walk_by_epsilon(&mut self) -> Result<StopReason, EncodeError> {
+        let mut x0 = self.best.point.clone();
+        let mut pattern = self.pattern_at(&x0);
         loop {
-            let tight: Vec<NeuronId> = optimum.tight.iter().map(|(neuron, _)| *neuron).collect();
-            match self.best_neighbour(&pattern, &optimum, &tight) {
-                Ok(Some((next, better))) => (pattern, optimum) = (next, better),
-                Ok(None) => return self.end(StopReason::LocalOptimum),
-                Err(error) => return self.end(reason(&error)),
+            // A neuron at exactly 0 keeps the state it had.
+            self.problem.network.forward(&x0, &mut self.trace);
+            pattern.update(&self.trace);
+            if !self.seen.insert(pattern.clone()) {
+                return Ok(StopReason::Revisited);
             }
+            let x1 = self.region.solve(&pattern, &x0, &[], self.budget)?.point;
+            // The printed loop compares after x⁰ was overwritten; what is meant is the best value so far.
+            if !self.offer(&x1) {
+                return Ok(StopReason::LocalOptimum);
+            }
+            let step = x1.iter().zip(&x0).map(|(x1, x0)| x1 + EPSILON * (x1 - x0));
+            let beyond: Vec<f64> = step.collect();
+            // Clipping pixel by pixel would break the budget: the whole step is projected.
+            x0 = self.problem.set.project(&beyond);
         }
     }
 
-    /// The first neighbour that is better: all of `tight` turned, or else one of them, strongest first.
-    fn best_neighbour(
+    /// Algorithm 1 with flips of tight neurons instead of the step by ε.
+    fn walk_by_flips(&mut self) -> Result<StopReason, EncodeError> {
+        let x0 = self.best.point.clone();
+        let mut pattern = self.pattern_at(&x0);
+        if !self.seen.insert(pattern.clone()) {
+            return Ok(StopReason::Revisited);
+        }
+        let mut optimum = self.region.solve(&pattern, &x0, &[], self.budget)?;
+        self.offer(&optimum.point);
+        while let Some(better) = self.better_neighbour(&pattern, &optimum)? {
+            (pattern, optimum) = better;
+        }
+        Ok(StopReason::LocalOptimum)
+    }
+
+    /// The first neighbouring region that is better: all tight neurons turned, or else one of them, strongest dual first.
+    fn better_neighbour(
         &mut self,
         pattern: &ActivationPattern,
         here: &RegionOptimum,
-        tight: &[NeuronId],
     ) -> Result<Option<(ActivationPattern, RegionOptimum)>, EncodeError> {
-        let one_by_one =
-            if tight.len() > 1 { &tight[..tight.len().min(MOST_SINGLES)] } else { &[] };
-        let tries =
-            std::iter::once(tight).filter(|all| !all.is_empty()).chain(one_by_one.chunks(1));
-        for turned in tries {
+        let tight: Vec<NeuronId> = here.tight.iter().map(|(neuron, _)| *neuron).collect();
+        let singles = if tight.len() > 1 { tight.len().min(MOST_SINGLE_FLIPS) } else { 0 };
+        let all_at_once = std::iter::once(&tight[..]).filter(|all| !all.is_empty());
+        for flipped in all_at_once.chain(tight[..singles].chunks(1)) {
             let mut next = pattern.clone();
-            for &neuron in turned {
+            for &neuron in flipped {
                 next.flip(neuron);
             }
             if !self.seen.insert(next.clone()) {
                 continue;
             }
-            match self.region.solve(&next, &here.point, tight, self.budget) {
+            match self.region.solve(&next, &here.point, &tight, self.budget) {
                 Ok(optimum) => {
                     if self.offer(&optimum.point) {
                         return Ok(Some((next, optimum)));
@@ -155,38 +159,19 @@ impl Walker<'_, '_> {
         Ok(None)
     }
 
-    fn epsilon(mut self) -> Walk {
-        let mut x0 = self.best.point.clone();
-        let mut pattern = self.pattern_at(&x0);
-        loop {
-            // A neuron at exactly 0 keeps the state it had.
-            self.problem.network.forward(&x0, &mut self.trace);
-            pattern.update(&self.trace);
-            if !self.seen.insert(pattern.clone()) {
-                return self.end(StopReason::Revisited);
-            }
-            let x1 = match self.region.solve(&pattern, &x0, &[], self.budget) {
-                Ok(optimum) => optimum.point,
-                Err(error) => return self.end(reason(&error)),
-            };
-            // The printed loop compares after x⁰ was overwritten; what is meant is the best value so far.
-            if !self.offer(&x1) {
-                return self.end(StopReason::LocalOptimum);
-            }
-            let beyond: Vec<f64> =
-                x1.iter().zip(&x0).map(|(x1, x0)| x1 + EPSILON * (x1 - x0)).collect();
-            // Clipping pixel by pixel would break the budget: the whole step is put back into the set.
-            x0 = self.problem.set.project(&beyond);
-        }
+    /// The pattern at `point`.
+    fn pattern_at(&mut self, point: &[f64]) -> ActivationPattern {
+        self.problem.network.forward(point, &mut self.trace);
+        ActivationPattern::at(&self.trace)
     }
-}
 
-fn reason(error: &EncodeError) -> StopReason {
-    match error {
-        EncodeError::Budget => StopReason::Budget,
-        EncodeError::Infeasible | EncodeError::Trouble(_) => {
-            log::debug!("walk: {error}");
-            StopReason::Trouble
+    /// Keeps `point` if the network says that it is better. Returns whether it gained enough to go on.
+    fn offer(&mut self, point: &[f64]) -> bool {
+        let candidate = self.problem.evaluate(point.to_vec(), &mut self.trace);
+        let gained = candidate.margin > self.best.margin + tolerance::GAIN;
+        if candidate.margin > self.best.margin {
+            self.best = candidate;
         }
+        gained
     }
 }

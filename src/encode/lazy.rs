@@ -25,3 +25,16 @@ pub(super) fn worst_first<R>(
 pub(super) fn too_many_rounds() -> EncodeError {
     EncodeError::Trouble(format!("no end after {MOST_ROUNDS} rounds"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equal_violations_the_first_neuron_comes_first() {
+        let id = |index| NeuronId { layer: 0, index };
+        let violated = vec![(0.5, id(3), 'a'), (2.0, id(2), 'b'), (2.0, id(1), 'c')];
+        let worst: Vec<_> = worst_first(violated, 2).collect();
+        assert_eq!(worst, [(id(1), 'c'), (id(2), 'b')]);
+    }
+}

@@ -5,7 +5,7 @@
 //! the last region. After each solve one forward pass shows which neurons have the wrong sign (rows to add) and one backward pass prices all
 //! other moves (columns to add). When neither finds anything, the small LP's optimum is that of the whole one.
 //!
-//! Trap: the LP's value is a claim. Whoever uses the point asks the network what it is worth.
+//! Trap: the LP's value is a claim. What a point is worth, only the network says.
 
 use std::collections::HashMap;
 

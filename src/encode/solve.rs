@@ -1,4 +1,4 @@
-//! One call of the LP solver, whoever asks: within the budget, counted, and with its outcomes told apart.
+//! One call of the LP solver: within the budget, counted, and with its outcomes told apart.
 
 use super::error::EncodeError;
 use crate::budget::Budget;

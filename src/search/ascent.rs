@@ -1,110 +1,44 @@
-//! Frank-Wolfe: go to the vertex of the set that the gradient points at, again and again.
-//!
-//! A margin of a ReLU network is nearly convex along most segments, so the full step is usually the best one; where it
-//! is not, the first maximum along the segment is found exactly, piece by linear piece.
+//! First-order ascent: the method that suits the set.
 
+use super::frank_wolfe::frank_wolfe;
+use super::result::{SearchResult, SearchStop};
+use super::sign_ascent::{WHOLE_BOX, sign_ascent};
 use crate::budget::Budget;
-use crate::encode::Vertices;
-use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::encode::{Vertices, Work};
+use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
-use crate::tolerance;
 
-/// Vertices visited at most: ascents need about ten.
-const MOST_STEPS: usize = 100;
-/// Linear pieces followed at most in one line search.
-const MOST_PIECES: usize = 200;
-
-/// Climbs from `start` until no vertex is better to first order, or the time is up.
-pub fn frank_wolfe(
-    problem: &Problem,
-    start: Candidate,
-    vertices: &mut Vertices,
-    trace: &mut Trace,
-    budget: &Budget,
-) -> Candidate {
-    let mut best = start;
-    for _ in 0..MOST_STEPS {
-        if budget.is_spent() {
-            break;
-        }
-        problem.network.forward(&best.point, trace);
-        let pattern = ActivationPattern::at(trace);
-        let gradient = problem.network.gradient(problem.weights(), &pattern);
-        let vertex = match vertices.maximise(&gradient) {
-            Ok(vertex) => vertex,
-            Err(error) => {
-                log::debug!("ascent: {error}");
-                break;
-            }
-        };
-        let here: f64 = gradient.iter().zip(&best.point).map(|(w, x)| w * x).sum();
-        if vertex.value <= here + tolerance::GAIN {
-            break;
-        }
-        let full = problem.evaluate(vertex.point, trace);
-        let next = if full.margin > best.margin {
-            full
-        } else {
-            first_maximum(problem, &best.point, &full.point, trace, budget)
-        };
-        if next.margin <= best.margin + tolerance::GAIN {
-            break;
-        }
-        best = next;
+/// The first climb alone, from the set's centre: a few milliseconds, and often the optimum.
+pub fn ascend(problem: &Problem, budget: &Budget) -> SearchResult {
+    let mut trace = Trace::new(&problem.network);
+    let centre = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
+    let begin = (budget.elapsed(), centre.margin);
+    let best = ascend_from(problem, centre, &mut trace, budget);
+    let time_to_best = budget.elapsed();
+    let curve = vec![begin, (time_to_best, best.margin)];
+    SearchResult {
+        best,
+        starts: 1,
+        finished: 1,
+        claimed_bound: None,
+        work: Work::default(),
+        time_to_best,
+        curve,
+        stop: SearchStop::Enough,
     }
-    best
 }
 
-/// The first maximum on the way from `from` to `to`.
-fn first_maximum(
+/// First-order ascent from a point of the set, the one that suits the set.
+pub fn ascend_from(
     problem: &Problem,
-    from: &[f64],
-    to: &[f64],
+    start: Candidate,
     trace: &mut Trace,
     budget: &Budget,
 ) -> Candidate {
-    let network = &problem.network;
-    network.forward(from, trace);
-    let mut pattern = ActivationPattern::at(trace);
-    let mut ahead = Trace::new(network);
-    let mut at = from.to_vec();
-    for _ in 0..MOST_PIECES {
-        if budget.is_spent() {
-            break;
-        }
-        // On this piece everything is affine: `trace` at the near end, `ahead` extrapolated to the far one.
-        network.forward_held(&at, &pattern, trace);
-        network.forward_held(to, &pattern, &mut ahead);
-        if problem.value(&ahead) <= problem.value(trace) {
-            break;
-        }
-        let mut step = 1.0;
-        let mut crossed = Vec::new();
-        for neuron @ NeuronId { layer, index } in network.relus() {
-            let near = trace.pre_activations(layer)[index];
-            let far = ahead.pre_activations(layer)[index];
-            let leaves = if pattern.get(layer, index) { far < 0.0 } else { far > 0.0 };
-            if !leaves {
-                continue;
-            }
-            let fraction = (near / (near - far)).max(0.0);
-            if fraction < step {
-                step = fraction;
-                crossed.clear();
-            }
-            if fraction == step {
-                crossed.push(neuron);
-            }
-        }
-        for (x, end) in at.iter_mut().zip(to) {
-            *x += step * (end - *x);
-        }
-        if crossed.is_empty() {
-            break;
-        }
-        for neuron in crossed {
-            pattern.flip(neuron);
-        }
+    if problem.set.is_box() {
+        sign_ascent(problem, start, WHOLE_BOX, trace, budget)
+    } else {
+        let mut vertices = Vertices::new(&problem.set, *budget);
+        frank_wolfe(problem, start, &mut vertices, trace, budget)
     }
-    problem.evaluate(at, trace)
 }

@@ -1,23 +1,31 @@
-//! The best point so far, who wants to hear of better ones, and whether to go on.
+//! The best point so far, the callback that is told of better ones, and the reasons to stop.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::{Curve, SearchStop};
+use super::result::{Curve, SearchStop};
 use crate::budget::Budget;
 use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
-/// What every method has in common.
+/// The incumbent of a search, and when the search ends.
 pub(super) struct Incumbent<'s> {
+    /// The best point so far.
     pub best: Candidate,
+    /// When it was found.
     pub time_to_best: Duration,
+    /// How the margin grew.
     pub curve: Curve,
+    /// The time limit of the search.
     pub budget: &'s Budget<'s>,
+    /// Called with every better point.
     better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
-    enough: bool,
+    /// Whether that callback has returned `Break`.
+    broken_off: bool,
+    /// Starts in a row without gain before the search ends.
     patience: usize,
+    /// Starts in a row without gain so far.
     idle: usize,
 }
 
@@ -33,24 +41,24 @@ impl<'s> Incumbent<'s> {
         let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
-        let enough = better(&best).is_break();
-        Self { best, time_to_best, curve, budget, better, enough, patience, idle: 0 }
+        let broken_off = better(&best).is_break();
+        Self { best, time_to_best, curve, budget, better, broken_off, patience, idle: 0 }
     }
 
-    /// Keeps a point that is better, and tells whether it gained more than solvers' tolerances explain.
+    /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
     pub fn offer(&mut self, candidate: Candidate) -> bool {
         let gained = candidate.margin > self.best.margin + tolerance::GAIN;
         if candidate.margin > self.best.margin {
             self.best = candidate;
             self.time_to_best = self.budget.elapsed();
             self.curve.push((self.time_to_best, self.best.margin));
-            self.enough |= (self.better)(&self.best).is_break();
+            self.broken_off |= (self.better)(&self.best).is_break();
         }
         gained
     }
 
-    /// A start has been followed to its end, or was none; starts in a row without gain are what patience counts.
-    pub fn finished_start(&mut self, gained: bool) {
+    /// Counts a start that was followed to its end, or that could not be made.
+    pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
     }
 
@@ -59,9 +67,9 @@ impl<'s> Incumbent<'s> {
         self.idle
     }
 
-    /// Why to stop now, if so.
+    /// Why to stop now, if there is a reason.
     pub fn stop(&self) -> Option<SearchStop> {
-        if self.enough {
+        if self.broken_off {
             Some(SearchStop::Enough)
         } else if self.budget.is_cancelled() {
             Some(SearchStop::Cancelled)
@@ -72,5 +80,10 @@ impl<'s> Incumbent<'s> {
         } else {
             None
         }
+    }
+
+    /// `Break` if there is a reason to stop now.
+    pub fn control_flow(&self) -> ControlFlow<()> {
+        if self.stop().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -1,11 +1,12 @@
-//! Where the next walk begins.
+//! Where the next local search begins.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::relaxed::RelaxedStarts;
-use super::{Method, SearchOptions};
-use crate::bounds::NeuronBounds;
+use super::method::Method;
+use super::relaxed_starts::RelaxedStarts;
+use super::sampling::{draw, pull_back, random_point};
+use super::task::SearchTask;
 use crate::budget::Budget;
 use crate::encode::{EncodeError, Vertices, Work};
 use crate::network::{Activation, ActivationPattern, AffineMap, Trace};
@@ -14,10 +15,10 @@ use crate::problem::{Candidate, Problem};
 /// How likely a neuron is drawn in the state that helps the objective.
 const OPTIMISM: f64 = 0.9;
 
-/// How likely a neuron changes its state in a start near the best point.
-const RESTLESS: f64 = 0.03;
+/// How likely a neuron is flipped in a start near the incumbent.
+const FLIP_NEARBY: f64 = 0.03;
 
-/// The start at which the relaxation is first asked. Cheap starts come before: they often find the optimum.
+/// The start at which the relaxation is first solved. Cheap starts come before: they often find the optimum.
 const FIRST_RELAXED: usize = 5;
 
 /// What a start without any LP costs, in simplex iterations.
@@ -28,44 +29,52 @@ const RELAXED_COST: f64 = 5000.0;
 
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartKind {
-    /// The set's centre, climbed from and, as the second start, walked from as it is; in a box, where such walks are long, only
-    /// climbed from.
+pub(super) enum StartKind {
+    /// The set's centre. The first start climbs from it; the second walks from it, but not in a box, where such walks are long.
     Centre,
-    /// A random pattern, biased towards what helps; the point is the best one if that pattern held everywhere.
+    /// The best point if a random pattern held everywhere; the pattern is biased towards what helps the objective.
     Pattern,
-    /// A random point: somewhere on the way to the vertex that a random direction points at.
+    /// A random point: between the centre and the vertex that is furthest in a random direction.
     Random,
-    /// On the way from the best point so far to the vertex that its gradient would point at if a few neurons had another
-    /// state.
+    /// Between the incumbent and the vertex in the direction of the gradient that the incumbent would have with a few neurons flipped.
     Nearby,
-    /// The relaxation's point, or that of one of its restrictions.
+    /// The relaxation's point, or that of one of its restrictions (Algorithm 2).
     Relaxed,
 }
 
-/// All kinds behind one door; the next kind is drawn by what it has brought for its cost so far.
-pub struct Starts<'s, 'q> {
-    problem: &'q Problem,
+/// A point from which a local search begins.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub kind: StartKind,
+    /// The point, inside the set.
+    pub point: Vec<f64>,
+    /// Whether to climb before walking.
+    pub climb: bool,
+}
+
+/// All kinds of starts. The next kind is drawn by its gains per cost so far.
+pub(super) struct Starts<'s, 'p> {
+    task: &'s SearchTask<'s, 'p>,
+    problem: &'p Problem,
     method: Method,
-    bounds: &'s dyn Fn() -> &'q NeuronBounds,
-    /// Made when it is first asked: neuron bounds may cost more than a whole search without it.
-    relaxed: Option<RelaxedStarts<'q>>,
+    /// Made when first needed.
+    relaxed: Option<RelaxedStarts<'p>>,
     rng: ChaCha8Rng,
     trace: Trace,
     made: usize,
-    scores: [(StartKind, Score); 4],
+    scores: [(StartKind, StartScore); 4],
 }
 
-/// Gains, and what all tries have cost, in simplex iterations: unlike seconds the same in every run.
+/// The gains of a kind of start, and what all its starts have cost, in simplex iterations: unlike seconds the same in every run.
 #[derive(Clone, Copy, Debug)]
-struct Score {
+struct StartScore {
     cost: f64,
     gains: f64,
 }
 
-impl Score {
-    /// Before anything is known: one gain in two tries.
-    fn of(kind: StartKind, relaxed_cost: f64) -> Self {
+impl StartScore {
+    /// Before anything is known: one gain in two starts.
+    fn new(kind: StartKind, relaxed_cost: f64) -> Self {
         let cost = if kind == StartKind::Relaxed { relaxed_cost } else { START_COST };
         Self { cost: 2.0 * cost, gains: 1.0 }
     }
@@ -75,28 +84,14 @@ impl Score {
     }
 }
 
-impl<'s, 'q> Starts<'s, 'q> {
-    pub fn new(
-        problem: &'q Problem,
-        bounds: &'s dyn Fn() -> &'q NeuronBounds,
-        options: &SearchOptions,
-        rng: ChaCha8Rng,
-    ) -> Self {
+impl<'s, 'p> Starts<'s, 'p> {
+    /// No start is made yet.
+    pub fn new(task: &'s SearchTask<'s, 'p>) -> Self {
+        let (problem, method) = (task.problem, task.options.method);
         let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Nearby, StartKind::Relaxed];
-        let scores = kinds.map(|kind| (kind, Score::of(kind, relaxed_cost(problem))));
+        let scores = kinds.map(|kind| (kind, StartScore::new(kind, relaxed_cost(problem))));
         let trace = Trace::new(&problem.network);
-        Self { problem, method: options.method, bounds, relaxed: None, rng, trace, made: 0, scores }
-    }
-
-    /// Whether to climb before walking. Ascents lead to few ends: the centre's second start and the relaxation's points are
-    /// walked from directly, which takes longer and ends elsewhere.
-    pub fn climbs(&self, kind: StartKind) -> bool {
-        match self.method {
-            Method::Rw => {
-                kind != StartKind::Relaxed && (self.made != 2 || self.problem.set.is_box())
-            }
-            method => method == Method::FrankWolfe,
-        }
+        Self { task, problem, method, relaxed: None, rng: task.rng(), trace, made: 0, scores }
     }
 
     /// Number of starts made.
@@ -118,31 +113,31 @@ impl<'s, 'q> Starts<'s, 'q> {
         best: &Candidate,
         vertices: &mut Vertices,
         budget: &Budget,
-    ) -> Result<(StartKind, Vec<f64>), EncodeError> {
-        let kind = self.kind();
+    ) -> Result<Start, EncodeError> {
+        let kind = self.next_kind();
         self.made += 1;
-        let direction = match kind {
-            StartKind::Centre => return Ok((kind, self.problem.set.centre().to_vec())),
-            StartKind::Relaxed => {
-                let (problem, bounds) = (self.problem, self.bounds);
-                let relaxed =
-                    self.relaxed.get_or_insert_with(|| RelaxedStarts::new(problem, bounds()));
-                return Ok((kind, relaxed.next(&mut self.rng, budget)?));
+        let point = match kind {
+            StartKind::Centre => self.problem.set.centre().to_vec(),
+            StartKind::Pattern => {
+                let direction = pattern_direction(self.problem, &mut self.rng);
+                vertices.maximise(&direction)?.point
             }
-            StartKind::Pattern => pattern_direction(self.problem, &mut self.rng),
-            StartKind::Nearby => self.nearby_direction(&best.point),
-            StartKind::Random => {
-                return Ok((kind, random_point(vertices, &mut self.rng)?));
+            StartKind::Random => random_point(vertices, &mut self.rng)?,
+            StartKind::Nearby => {
+                let direction = self.nearby_direction(&best.point);
+                let mut point = vertices.maximise(&direction)?.point;
+                pull_back(&mut point, &best.point, &mut self.rng);
+                point
+            }
+            StartKind::Relaxed => {
+                let make = || RelaxedStarts::new(self.problem, self.task.bounds());
+                self.relaxed.get_or_insert_with(make).next(&mut self.rng, budget)?
             }
         };
-        let mut point = vertices.maximise(&direction)?.point;
-        if kind == StartKind::Nearby {
-            part_of_the_way(&mut point, &best.point, &mut self.rng);
-        }
-        Ok((kind, point))
+        Ok(Start { kind, point, climb: self.climbs_from(kind) })
     }
 
-    fn kind(&mut self) -> StartKind {
+    fn next_kind(&mut self) -> StartKind {
         match (self.method, self.made) {
             (Method::Paper, _) => StartKind::Relaxed,
             (Method::Rw, FIRST_RELAXED) if relaxed_cost(self.problem) <= RELAXED_COST => {
@@ -151,32 +146,40 @@ impl<'s, 'q> Starts<'s, 'q> {
             (_, 0) => StartKind::Centre,
             (Method::Rw, 1) if !self.problem.set.is_box() => StartKind::Centre,
             (method, made) => {
-                let open = if method == Method::Rw && made >= FIRST_RELAXED { 4 } else { 3 };
-                let weight = |(_, score): &(StartKind, Score)| score.gains_per_cost();
-                let total: f64 = self.scores[..open].iter().map(weight).sum();
-                let mut ticket = self.rng.random_range(0.0..total);
-                let drawn = self.scores[..open].iter().find(|scored| {
-                    ticket -= weight(scored);
-                    ticket < 0.0
-                });
-                drawn.map_or(StartKind::Pattern, |(kind, _)| *kind)
+                let kinds = if method == Method::Rw && made >= FIRST_RELAXED { 4 } else { 3 };
+                let scores = self.scores[..kinds].iter();
+                let weights: Vec<f64> = scores.map(|(_, score)| score.gains_per_cost()).collect();
+                let drawn = draw(&weights, &mut self.rng);
+                drawn.map_or(StartKind::Pattern, |k| self.scores[k].0)
             }
         }
     }
 
-    /// The gradient at `point` with some neurons in another state.
+    /// Whether the start just made is climbed from. Climbs lead to few ends: the centre's second start and the relaxation's points are walked
+    /// from directly, which takes longer and ends elsewhere.
+    fn climbs_from(&self, kind: StartKind) -> bool {
+        match self.method {
+            Method::Rw => {
+                kind != StartKind::Relaxed && (self.made != 2 || self.problem.set.is_box())
+            }
+            method => method == Method::FrankWolfe,
+        }
+    }
+
+    /// The gradient at `point` with some neurons flipped.
     fn nearby_direction(&mut self, point: &[f64]) -> Vec<f64> {
-        self.problem.network.forward(point, &mut self.trace);
+        let network = &self.problem.network;
+        network.forward(point, &mut self.trace);
         let mut pattern = ActivationPattern::at(&self.trace);
-        for neuron in self.problem.network.relus() {
-            if self.rng.random_bool(RESTLESS) {
+        for neuron in network.relus() {
+            if self.rng.random_bool(FLIP_NEARBY) {
                 pattern.flip(neuron);
             }
         }
-        self.problem.network.gradient(self.problem.weights(), &pattern)
+        network.gradient(self.problem.weights(), &pattern)
     }
 
-    /// Remembers what a start of this kind brought and, in simplex iterations, cost.
+    /// Remembers whether a start of this kind gained, and what it cost, in simplex iterations.
     pub fn learn(&mut self, kind: StartKind, gained: bool, iterations: usize) {
         for (_, score) in self.scores.iter_mut().filter(|(k, _)| *k == kind) {
             score.cost += START_COST + iterations as f64;
@@ -185,45 +188,13 @@ impl<'s, 'q> Starts<'s, 'q> {
     }
 }
 
-/// What a relaxation is taken to cost before the first one was solved: in a box, where all inputs move and nearly all
-/// neurons are unstable, more the larger the network is.
+/// The assumed cost of a relaxation before the first one is solved: in a box, where all inputs move and nearly all neurons are unstable, it
+/// grows with the network.
 fn relaxed_cost(problem: &Problem) -> f64 {
     if problem.set.is_box() {
         (problem.network.relu_count() * problem.network.inputs()) as f64
     } else {
         RELAXED_COST
-    }
-}
-
-/// A random point of the set: somewhere on the way from the centre to the vertex that a random direction points at.
-fn random_point(vertices: &mut Vertices, rng: &mut ChaCha8Rng) -> Result<Vec<f64>, EncodeError> {
-    let set = vertices.set();
-    let direction: Vec<f64> = (0..set.dimension()).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let mut point = vertices.maximise(&direction)?.point;
-    part_of_the_way(&mut point, set.centre(), rng);
-    Ok(point)
-}
-
-/// A point of the set as a sampling method draws it: uniformly from a box; from what is none, as [`random_point`].
-pub(super) fn sample(
-    vertices: &mut Vertices,
-    rng: &mut ChaCha8Rng,
-) -> Result<Vec<f64>, EncodeError> {
-    let set = vertices.set();
-    if set.budget().is_some() || !set.constraints().is_empty() {
-        return random_point(vertices, rng);
-    }
-    let between = |i| {
-        let (lower, upper) = set.range(i);
-        lower + (upper - lower) * rng.random_range(0.0..1.0)
-    };
-    Ok((0..set.dimension()).map(between).collect())
-}
-
-fn part_of_the_way(point: &mut [f64], from: &[f64], rng: &mut ChaCha8Rng) {
-    let share = rng.random_range(0.0..1.0);
-    for (x, from) in point.iter_mut().zip(from) {
-        *x = from + share * (*x - from);
     }
 }
 

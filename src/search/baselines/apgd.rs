@@ -7,9 +7,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::encode::{Vertices, Work};
 use crate::network::{ActivationPattern, Trace};
 use crate::problem::{Candidate, Problem};
-use crate::search::MethodResult;
 use crate::search::incumbent::Incumbent;
-use crate::search::starts::sample;
+use crate::search::sampling::sample;
+use crate::search::task::{MethodResult, SearchTask};
 use crate::sets::InputSet;
 use crate::tolerance;
 
@@ -19,7 +19,7 @@ const ITERATIONS: usize = 100;
 /// The phases: how much larger than the budget the ball is, and for which share of the iterations.
 const PHASES: [(f64, f64); 3] = [(3.0, 0.3), (2.0, 0.3), (1.0, 0.4)];
 
-/// Iterations between two looks at the sparsity, as a share of a phase's.
+/// Iterations between two updates of the sparsity, as a share of a phase's.
 const CHECKPOINT: f64 = 0.04;
 
 /// The share of the pixels that the first steps move.
@@ -34,7 +34,7 @@ const SMALLEST_STEP: f64 = 0.1;
 /// The sparsity has settled when it is no longer below this share of the last one.
 const SETTLED: f64 = 0.95;
 
-/// Steps of projected gradient below this share of the box are none.
+/// Projected gradient is stuck when its steps are below this share of the box.
 const STUCK: f64 = 1e-5;
 
 /// How far a perturbation moves a coordinate at most, as a share of the box.
@@ -43,52 +43,49 @@ const PERTURBATION: f64 = 0.2;
 /// Perturbations in a row without gain before projected gradient begins anew.
 const PERTURBATIONS: usize = 5;
 
-/// Runs, each from another random point, until the incumbent says stop.
-pub(crate) fn ascend(
-    problem: &Problem,
-    mut rng: ChaCha8Rng,
-    incumbent: &mut Incumbent,
-) -> MethodResult {
-    let mut climber = Climber { problem, trace: Trace::new(&problem.network) };
+/// Ascends from one random point after the other until the incumbent says stop.
+pub(in crate::search) fn apgd(task: &SearchTask, incumbent: &mut Incumbent) -> MethodResult {
+    let (problem, mut rng) = (task.problem, task.rng());
+    let mut ascent = GradientAscent { problem, trace: Trace::new(&problem.network) };
     let (mut starts, mut finished) = (0, 0);
     let stop = loop {
         if let Some(stop) = incumbent.stop() {
             break stop;
         }
         let gained = match problem.set.budget() {
-            Some(budget) => climber.apgd(budget, &mut rng, incumbent),
-            None => climber.projected_gradient(&mut rng, incumbent),
+            Some(budget) => ascent.apgd(budget, &mut rng, incumbent),
+            None => ascent.projected_gradient(&mut rng, incumbent),
         };
         starts += 1;
         finished += usize::from(!incumbent.budget.is_spent());
-        incumbent.finished_start(gained);
+        incumbent.finish_start(gained);
     };
     MethodResult { stop, starts, finished, work: Work::default(), claimed_bound: None }
 }
 
-/// A point, what it is worth, and which way is up.
+/// An iterate of gradient ascent: a point, its value, and the gradient there.
 #[derive(Clone)]
-struct At {
+struct Iterate {
     candidate: Candidate,
     gradient: Vec<f64>,
 }
 
-struct Climber<'q> {
+struct GradientAscent<'q> {
     problem: &'q Problem,
     trace: Trace,
 }
 
-impl Climber<'_> {
-    fn at(&mut self, point: Vec<f64>) -> At {
+impl GradientAscent<'_> {
+    fn at(&mut self, point: Vec<f64>) -> Iterate {
         let candidate = self.problem.evaluate(point, &mut self.trace);
         let pattern = ActivationPattern::at(&self.trace);
         let gradient = self.problem.network.gradient(self.problem.weights(), &pattern);
-        At { candidate, gradient }
+        Iterate { candidate, gradient }
     }
 
     /// One run through all phases, from a random point of the largest ball.
     fn apgd(&mut self, budget: f64, rng: &mut ChaCha8Rng, incumbent: &mut Incumbent) -> bool {
-        let mut best: Option<At> = None;
+        let mut best: Option<Iterate> = None;
         for (factor, share) in PHASES {
             let radius = factor * budget;
             let set = self.problem.set.with_budget(radius);
@@ -107,15 +104,15 @@ impl Climber<'_> {
                 }
             };
             let iterations = (share * ITERATIONS as f64).round() as usize;
-            let phase = Phase { set, radius, sparsity, changed, iterations };
+            let phase = ApgdPhase { set, radius, sparsity, changed, iterations };
             best = Some(self.phase(phase, start, incumbent));
         }
         best.is_some_and(|best| incumbent.offer(best.candidate))
     }
 
     /// Steepest ascent in the L1 norm: each step moves the steepest pixels by equal amounts and is projected back.
-    fn phase(&mut self, phase: Phase, start: Vec<f64>, incumbent: &Incumbent) -> At {
-        let Phase { set, radius, mut sparsity, changed: mut last_changed, iterations } = phase;
+    fn phase(&mut self, phase: ApgdPhase, start: Vec<f64>, incumbent: &Incumbent) -> Iterate {
+        let ApgdPhase { set, radius, mut sparsity, changed: mut last_changed, iterations } = phase;
         let checkpoint = ((CHECKPOINT * iterations as f64) as usize).max(1);
         let mut step = radius;
         let mut here = self.at(start);
@@ -179,7 +176,7 @@ impl Climber<'_> {
     }
 
     /// Projected gradient steps, longer after each that helps and shorter after each that does not.
-    fn uphill(&mut self, mut here: At, incumbent: &Incumbent) -> At {
+    fn uphill(&mut self, mut here: Iterate, incumbent: &Incumbent) -> Iterate {
         let set = &self.problem.set;
         let widths: Vec<f64> = (0..set.dimension())
             .map(|i| {
@@ -212,12 +209,12 @@ impl Climber<'_> {
 }
 
 /// One phase of APGD.
-struct Phase {
+struct ApgdPhase {
     set: InputSet,
     radius: f64,
     /// How many pixels the first steps move.
     sparsity: f64,
-    /// How many pixels the point it begins with changes; at first, all.
+    /// How many pixels its first point changes; at first, all.
     changed: f64,
     iterations: usize,
 }

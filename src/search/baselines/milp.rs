@@ -1,52 +1,35 @@
-//! Branch and bound on the whole problem.
+//! The MILP solver's branch and bound on the whole problem.
 
-use crate::bounds::NeuronBounds;
 use crate::encode::{EncodeError, Milp, Work};
 use crate::network::Trace;
-use crate::problem::Problem;
 use crate::search::incumbent::Incumbent;
-use crate::search::{Method, MethodResult, SearchOptions, SearchStop, search};
-use std::ops::ControlFlow;
+use crate::search::method::Method;
+use crate::search::options::SearchOptions;
+use crate::search::result::SearchStop;
+use crate::search::rw::relax_and_walk;
+use crate::search::task::{MethodResult, SearchTask};
 
-/// Asks the MILP solver; `warm` searches for a first incumbent in a tenth of the time.
-pub(crate) fn branch_and_bound<'q>(
-    problem: &'q Problem,
-    bounds: &dyn Fn() -> &'q NeuronBounds,
-    options: &SearchOptions,
-    warm: bool,
-    incumbent: &mut Incumbent,
-) -> MethodResult {
-    let budget = incumbent.budget;
-    let mut work = Work::default();
-    if warm {
-        let options = SearchOptions { method: Method::Rw, ..*options };
-        let first = search(problem, bounds, &options, &budget.tenth(), |better| {
-            incumbent.offer(better.clone());
-            if incumbent.stop().is_some() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        });
-        work = first.work;
-    }
+/// Calls the MILP solver, on [`Method::Milp`]'s wish after a search for a first incumbent.
+pub(in crate::search) fn milp(task: &SearchTask, incumbent: &mut Incumbent) -> MethodResult {
+    let (problem, budget) = (task.problem, incumbent.budget);
+    let warm = task.options.method == Method::Milp { warm: true };
+    let mut work = if warm { find_incumbent(task, incumbent) } else { Work::default() };
     if let Some(stop) = incumbent.stop() {
         return MethodResult { stop, starts: 1, finished: 0, work, claimed_bound: None };
     }
     let start = warm.then(|| incumbent.best.point.clone());
     let mut trace = Trace::new(&problem.network);
-    let milp = Milp::new(problem, bounds());
-    let answer = milp.solve(start.as_deref(), budget, |point| {
+    let solved = Milp::new(problem, task.bounds()).solve(start.as_deref(), budget, |point| {
         incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
-        if incumbent.stop().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        incumbent.control_flow()
     });
-    let (finished, claimed_bound) = match answer {
-        Ok(answer) => {
-            work = work + answer.work;
-            if let Some(point) = answer.point {
+    let (finished, claimed_bound) = match solved {
+        Ok(solution) => {
+            work = work + solution.work;
+            if let Some(point) = solution.point {
                 incumbent.offer(problem.evaluate(point, &mut trace));
             }
-            (answer.finished, answer.claimed_bound)
+            (solution.finished, solution.claimed_bound)
         }
         Err(error) => {
             if !matches!(error, EncodeError::Budget) {
@@ -58,4 +41,16 @@ pub(crate) fn branch_and_bound<'q>(
     let ended = if finished { SearchStop::Claimed } else { SearchStop::Trouble };
     let stop = incumbent.stop().unwrap_or(ended);
     MethodResult { stop, starts: 1, finished: usize::from(finished), work, claimed_bound }
+}
+
+/// Relax-and-Walk in a tenth of the time. What it cost.
+fn find_incumbent(task: &SearchTask, incumbent: &mut Incumbent) -> Work {
+    let options = SearchOptions { method: Method::Rw, ..task.options };
+    let tenth = incumbent.budget.tenth();
+    let mut offer = |better: &_| {
+        incumbent.offer(Clone::clone(better));
+        incumbent.control_flow()
+    };
+    let mut first = Incumbent::new(task.problem, options.patience, &tenth, &mut offer);
+    relax_and_walk(&task.with_options(options), &mut first).work
 }

@@ -1,5 +1,9 @@
 //! The methods that Relax-and-Walk is measured against, on the same problems.
 
-pub(super) mod apgd;
-pub(super) mod milp;
-pub(super) mod sample_mip;
+mod apgd;
+mod milp;
+mod sample_mip;
+
+pub(super) use apgd::apgd;
+pub(super) use milp::milp;
+pub(super) use sample_mip::sample_mip;

@@ -1,4 +1,4 @@
-//! First-order ascent in a box: every coordinate steps the way that its slope points, with momentum and shrinking steps
+//! First-order ascent in a box: every coordinate steps in the direction of its slope's sign, with momentum and shrinking steps
 //! (APGD, Croce and Hein 2020, for L∞ balls of different widths).
 //!
 //! Frank-Wolfe, which is quick where a budget leaves few coordinates to move, gets stuck at the first ridge of a box
@@ -9,59 +9,59 @@ use crate::network::{ActivationPattern, Trace};
 use crate::problem::{Candidate, Problem};
 
 /// The first step of an ascent from anywhere, as a share of the box.
-pub(super) const REACH: f64 = 1.0;
+pub(super) const WHOLE_BOX: f64 = 1.0;
 
 /// Steps of one ascent.
 const STEPS: usize = 100;
 
-/// The share of a step that is new; the rest is momentum.
-const NEW: f64 = 0.75;
+/// The weight of the gradient step; the rest is momentum.
+const STEP_WEIGHT: f64 = 0.75;
 
-/// Steps shrink unless this share of them helped.
-const HELPED: f64 = 0.75;
+/// Steps shrink unless this share of them was uphill.
+const UPHILL_SHARE: f64 = 0.75;
 
-/// Climbs from `start`; the first step is `reach` times the width of the box.
+/// Climbs from `start`; the first step is `first_step` times the width of the box.
 pub(super) fn sign_ascent(
     problem: &Problem,
     start: Candidate,
-    reach: f64,
+    first_step: f64,
     trace: &mut Trace,
     budget: &Budget,
 ) -> Candidate {
     let set = &problem.set;
     let ranges: Vec<(f64, f64)> = (0..set.dimension()).map(|i| set.range(i)).collect();
-    let mut step = reach;
+    let mut step = first_step;
     let mut gradient = gradient_at(problem, &start.point, trace);
     let (mut here, mut before) = (start.clone(), start.point.clone());
     let (mut best, mut best_gradient) = (start, gradient.clone());
     let mut checkpoint = Checkpoint::first();
-    let (mut helped, mut best_then, mut shrunk) = (0, best.margin, true);
+    let (mut uphill, mut best_before, mut shrunk) = (0, best.margin, true);
     for k in 1..=STEPS {
         if budget.is_spent() {
             break;
         }
         // The first step has no momentum.
-        let new = if k == 1 { 1.0 } else { NEW };
+        let weight = if k == 1 { 1.0 } else { STEP_WEIGHT };
         let moved = ranges.iter().enumerate().map(|(i, &(lower, upper))| {
             let x = here.point[i];
             let slope = gradient[i];
             let aim = if slope == 0.0 { x } else { x + (step * (upper - lower)).copysign(slope) };
             let aim = aim.clamp(lower, upper);
-            (x + new * (aim - x) + (1.0 - new) * (x - before[i])).clamp(lower, upper)
+            (x + weight * (aim - x) + (1.0 - weight) * (x - before[i])).clamp(lower, upper)
         });
         let moved: Vec<f64> = moved.collect();
         let next = problem.evaluate(moved, trace);
         let pattern = ActivationPattern::at(trace);
         gradient = problem.network.gradient(problem.weights(), &pattern);
-        helped += usize::from(next.margin > here.margin);
+        uphill += usize::from(next.margin > here.margin);
         before = std::mem::replace(&mut here, next).point;
         if here.margin > best.margin {
             best = here.clone();
             best_gradient.clone_from(&gradient);
         }
         if k == checkpoint.at {
-            let stalled = (helped as f64) < HELPED * checkpoint.length as f64;
-            let idle = !shrunk && best.margin <= best_then;
+            let stalled = (uphill as f64) < UPHILL_SHARE * checkpoint.length as f64;
+            let idle = !shrunk && best.margin <= best_before;
             shrunk = stalled || idle;
             if shrunk {
                 step /= 2.0;
@@ -69,7 +69,7 @@ pub(super) fn sign_ascent(
                 before.clone_from(&best.point);
                 gradient.clone_from(&best_gradient);
             }
-            (helped, best_then) = (0, best.margin);
+            (uphill, best_before) = (0, best.margin);
             checkpoint = checkpoint.next();
         }
     }
@@ -81,7 +81,7 @@ fn gradient_at(problem: &Problem, point: &[f64], trace: &mut Trace) -> Vec<f64> 
     problem.network.gradient(problem.weights(), &ActivationPattern::at(trace))
 }
 
-/// When to look back: after 22 % of the steps, then in shorter and shorter intervals down to 6 %.
+/// When to compare with the last checkpoint: after 22 % of the steps, then in shorter and shorter intervals down to 6 %.
 #[derive(Clone, Copy)]
 struct Checkpoint {
     at: usize,

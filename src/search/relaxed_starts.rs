@@ -1,9 +1,9 @@
-//! Algorithm 2 of Tong, Cai and Serra 2024: the relaxation gives the first start; then, layer by layer, neurons are fixed
-//! against their state at the current point, and each restricted relaxation gives another.
+//! Algorithm 2 of Tong, Cai and Serra 2024: the relaxation's point `x̃` is the first start; then, layer by layer, neurons are fixed against
+//! their state at the current point `x̄`, and each restricted relaxation gives the next.
 
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::sampling::draw;
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
 use crate::encode::{EncodeError, Relaxation, RelaxationSolution, Work};
@@ -14,21 +14,25 @@ use crate::problem::Problem;
 const DELTA: f64 = 0.05;
 
 /// The relaxation, restricted a little more with every start.
-pub struct RelaxedStarts<'q> {
-    problem: &'q Problem,
-    relaxation: Relaxation<'q>,
+pub(super) struct RelaxedStarts<'p> {
+    problem: &'p Problem,
+    relaxation: Relaxation<'p>,
+    /// The unstable neurons, in the order of the relaxation.
     neurons: Vec<NeuronId>,
+    /// The relaxation's solution without fixings, `x̃`.
     root: Option<RelaxationSolution>,
+    /// The solution of the last feasible restriction, `x̄`.
     current: Option<RelaxationSolution>,
+    /// The layer whose neurons are being fixed.
     layer: usize,
-    /// Neurons that were drawn since the last return to the root, fixed or found infeasible to fix.
+    /// Neurons that were drawn since the last return to `x̃`: fixed, or infeasible to fix.
     drawn: Vec<bool>,
     trace: Trace,
 }
 
-impl<'q> RelaxedStarts<'q> {
+impl<'p> RelaxedStarts<'p> {
     /// Nothing is solved yet.
-    pub fn new(problem: &'q Problem, bounds: &'q NeuronBounds) -> Self {
+    pub fn new(problem: &'p Problem, bounds: &NeuronBounds) -> Self {
         let relaxation = Relaxation::new(problem, bounds);
         let neurons: Vec<NeuronId> = relaxation.neurons().collect();
         let drawn = vec![false; neurons.len()];
@@ -57,20 +61,20 @@ impl<'q> RelaxedStarts<'q> {
         let pattern = ActivationPattern::at(&self.trace);
         let mut weights = self.weights(&pattern, &current.z);
         loop {
-            let Some(place) = draw(&weights, rng) else {
+            let Some(k) = draw(&weights, rng) else {
                 self.layer += 1;
                 if self.layer == self.problem.network.hidden().len() {
                     // x̃ once more, so that a round in which no fixing was feasible has an end.
                     let root = root.clone();
-                    self.let_go();
+                    self.release_all();
                     return Ok(self.current.insert(root).point.clone());
                 }
                 weights = self.weights(&pattern, &current.z);
                 continue;
             };
-            self.drawn[place] = true;
-            weights[place] = 0.0;
-            let neuron @ NeuronId { layer, index } = self.neurons[place];
+            self.drawn[k] = true;
+            weights[k] = 0.0;
+            let neuron @ NeuronId { layer, index } = self.neurons[k];
             self.relaxation.fix(neuron, Some(!pattern.get(layer, index)));
             match self.relaxation.solve(budget) {
                 Ok(Some(relaxed)) => return Ok(self.current.insert(relaxed).point.clone()),
@@ -85,18 +89,18 @@ impl<'q> RelaxedStarts<'q> {
 
     /// `χ + δ` of the neurons that may be drawn, 0 for the others.
     fn weights(&self, pattern: &ActivationPattern, z: &[f64]) -> Vec<f64> {
-        let weight = |(place, &NeuronId { layer, index }): (usize, &NeuronId)| {
-            if layer != self.layer || self.drawn[place] {
+        let weight = |(k, &NeuronId { layer, index }): (usize, &NeuronId)| {
+            if layer != self.layer || self.drawn[k] {
                 return 0.0;
             }
-            let chi = if pattern.get(layer, index) { 1.0 - z[place] } else { z[place] };
+            let chi = if pattern.get(layer, index) { 1.0 - z[k] } else { z[k] };
             chi + DELTA
         };
         self.neurons.iter().enumerate().map(weight).collect()
     }
 
-    /// Lets all neurons go, to begin with the first layer again.
-    fn let_go(&mut self) {
+    /// Takes all fixings back, to begin with the first layer again.
+    fn release_all(&mut self) {
         self.layer = 0;
         for (&neuron, drawn) in self.neurons.iter().zip(&mut self.drawn) {
             if std::mem::take(drawn) {
@@ -104,18 +108,4 @@ impl<'q> RelaxedStarts<'q> {
             }
         }
     }
-}
-
-fn draw(weights: &[f64], rng: &mut ChaCha8Rng) -> Option<usize> {
-    let total: f64 = weights.iter().sum();
-    if total <= 0.0 {
-        return None;
-    }
-    let mut ticket = rng.random_range(0.0..total);
-    let drawn = weights.iter().position(|weight| {
-        ticket -= weight;
-        ticket < 0.0
-    });
-    // Rounding may leave a ticket behind the last weight.
-    drawn.or_else(|| weights.iter().rposition(|&weight| weight > 0.0))
 }

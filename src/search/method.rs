@@ -1,0 +1,89 @@
+//! The methods and their names.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Which algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
+pub enum Method {
+    /// All kinds of starts, first-order ascent, then the walk.
+    #[default]
+    Rw,
+    /// Algorithms 1 and 2 of the paper: starts from relaxations only, ε-steps, no ascent.
+    Paper,
+    /// Perakis and Tsiourvas 2022: sample a region, solve its LP, then free the neurons that are zero at the vertex and let
+    /// branch and bound decide them.
+    SampleMip,
+    /// Branch and bound on the whole problem.
+    Milp {
+        /// Whether to begin with what [`Method::Rw`] finds in a tenth of the time.
+        warm: bool,
+    },
+    /// Croce and Hein 2021, for L1 balls cut by the pixel box; projected gradient for sets without a budget.
+    Apgd,
+    /// Our starts and first-order ascent, without any LP.
+    FrankWolfe,
+}
+
+impl Method {
+    /// All names, as the command line takes them.
+    pub const NAMES: [&str; 6] = ["rw", "paper", "sample-mip", "milp", "apgd", "frank-wolfe"];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rw => "rw",
+            Self::Paper => "paper",
+            Self::SampleMip => "sample-mip",
+            Self::Milp { .. } => "milp",
+            Self::Apgd => "apgd",
+            Self::FrankWolfe => "frank-wolfe",
+        }
+    }
+}
+
+/// By its name: whether a MILP begins with a point is another setting.
+impl From<Method> for &'static str {
+    fn from(method: Method) -> Self {
+        method.name()
+    }
+}
+
+impl TryFrom<String> for Method {
+    type Error = UnknownMethod;
+
+    fn try_from(name: String) -> Result<Self, UnknownMethod> {
+        name.parse()
+    }
+}
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMethod> {
+        let cold = Self::Milp { warm: false };
+        let all = [Self::Rw, Self::Paper, Self::SampleMip, cold, Self::Apgd, Self::FrankWolfe];
+        let named = all.into_iter().find(|method| method.name() == name);
+        named.ok_or_else(|| UnknownMethod(name.to_owned()))
+    }
+}
+
+/// There is no method of this name.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("no method is called {0:?}")]
+pub struct UnknownMethod(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_that_of_a_method() {
+        for name in Method::NAMES {
+            assert_eq!(name.parse::<Method>().map(Method::name), Ok(name));
+        }
+        assert_eq!("magic".parse::<Method>(), Err(UnknownMethod("magic".into())));
+    }
+}

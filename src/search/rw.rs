@@ -1,0 +1,137 @@
+//! Relax-and-Walk: start, climb, walk, offer, and again. Also the paper's form of it (Algorithms 1 and 2, no climbs) and its first-order part
+//! alone (no walks).
+
+use std::collections::HashSet;
+
+use super::frank_wolfe::frank_wolfe;
+use super::incumbent::Incumbent;
+use super::method::Method;
+use super::sign_ascent::{WHOLE_BOX, sign_ascent};
+use super::starts::{Start, StartKind, Starts};
+use super::task::{MethodResult, SearchTask};
+use super::walk_filter::WalkFilter;
+use crate::budget::Budget;
+use crate::encode::{RegionLp, Vertices, Work};
+use crate::network::{ActivationPattern, Trace};
+use crate::problem::{Candidate, Problem};
+use crate::walk::{StopReason, Walk, WayOut, walk};
+
+/// Many climbs end in few places. After so many starts without gain, one that climbs to a region that was walked through is walked from as it
+/// is: slower, but it sees other regions.
+const UNCLIMBED_AFTER: usize = 34;
+
+/// The first step of a climb in a box from near the incumbent, as a share of the box.
+const NEARBY_STEP: f64 = 0.1;
+
+/// Searches from one start after the other until the incumbent says stop.
+pub(super) fn relax_and_walk(task: &SearchTask, incumbent: &mut Incumbent) -> MethodResult {
+    let mut search = LocalSearch::new(task, *incumbent.budget);
+    let stop = loop {
+        if let Some(stop) = incumbent.stop() {
+            break stop;
+        }
+        let work_before = search.work();
+        let start =
+            match search.starts.next(&incumbent.best, &mut search.vertices, incumbent.budget) {
+                Ok(start) => start,
+                Err(error) => {
+                    log::debug!("start: {error}");
+                    incumbent.finish_start(false);
+                    continue;
+                }
+            };
+        let climbed = search.climb(&start, incumbent);
+        let mut gained = incumbent.offer(climbed.clone());
+        if let Some(end) = search.walk(&start, climbed, incumbent) {
+            gained |= incumbent.offer(end);
+        }
+        incumbent.finish_start(gained);
+        let iterations = search.work().iterations - work_before.iterations;
+        search.starts.learn(start.kind, gained, iterations);
+    };
+    let (starts, work) = (search.starts.made(), search.work());
+    MethodResult { stop, starts, finished: search.finished, work, claimed_bound: None }
+}
+
+/// What climbs and walks from different starts share.
+struct LocalSearch<'s, 'p> {
+    task: &'s SearchTask<'s, 'p>,
+    problem: &'p Problem,
+    starts: Starts<'s, 'p>,
+    vertices: Vertices<'s>,
+    region: RegionLp<'p>,
+    /// The patterns whose regions were solved.
+    seen: HashSet<ActivationPattern>,
+    filter: WalkFilter,
+    trace: Trace,
+    /// Climbs (where there are no walks) or walks that came to a local optimum in time.
+    finished: usize,
+}
+
+impl<'s, 'p> LocalSearch<'s, 'p> {
+    fn new(task: &'s SearchTask<'s, 'p>, budget: Budget<'s>) -> Self {
+        let problem = task.problem;
+        Self {
+            task,
+            problem,
+            starts: Starts::new(task),
+            vertices: Vertices::new(&problem.set, budget),
+            region: RegionLp::new(problem),
+            seen: HashSet::new(),
+            filter: WalkFilter::new(problem, task.options.patience),
+            trace: Trace::new(&problem.network),
+            finished: 0,
+        }
+    }
+
+    fn work(&self) -> Work {
+        self.region.work() + self.vertices.work() + self.starts.work()
+    }
+
+    /// First-order ascent from a start; the start itself if it is to be walked from as it is.
+    fn climb(&mut self, start: &Start, incumbent: &Incumbent) -> Candidate {
+        let (problem, budget) = (self.problem, incumbent.budget);
+        let from = problem.evaluate(start.point.clone(), &mut self.trace);
+        if !start.climb {
+            return from;
+        }
+        let climbed = if problem.set.is_box() && self.task.options.method == Method::Rw {
+            let nearby = start.kind == StartKind::Nearby;
+            let first_step = if nearby { NEARBY_STEP } else { WHOLE_BOX };
+            sign_ascent(problem, from.clone(), first_step, &mut self.trace, budget)
+        } else {
+            frank_wolfe(problem, from.clone(), &mut self.vertices, &mut self.trace, budget)
+        };
+        problem.network.forward(&climbed.point, &mut self.trace);
+        let is_new = || !self.seen.contains(&ActivationPattern::at(&self.trace));
+        if incumbent.idle() < UNCLIMBED_AFTER || is_new() { climbed } else { from }
+    }
+
+    /// Walks from where a climb has ended, if it is worth it, to a local optimum.
+    fn walk(
+        &mut self,
+        start: &Start,
+        climbed: Candidate,
+        incumbent: &Incumbent,
+    ) -> Option<Candidate> {
+        let from = match self.task.options.method {
+            Method::FrankWolfe => {
+                self.finished += usize::from(!incumbent.budget.is_spent());
+                None
+            }
+            Method::Rw if start.climb => self.filter.pick(climbed, incumbent.best.margin),
+            _ => Some(climbed),
+        };
+        let from = from.filter(|_| incumbent.stop().is_none())?;
+        let margin_before = from.margin;
+        // The two ways out end in different places: a start that is not climbed from is walked from as in the paper.
+        let way_out = if start.climb { self.task.options.way_out } else { WayOut::Epsilon };
+        let Walk { end, stop } =
+            walk(&mut self.region, from, &mut self.seen, way_out, incumbent.budget);
+        if start.climb {
+            self.filter.learn(end.margin - margin_before);
+        }
+        self.finished += usize::from(stop == StopReason::LocalOptimum);
+        Some(end)
+    }
+}

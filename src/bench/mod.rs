@@ -20,7 +20,7 @@ use rw_adv::bounds::{
 };
 use rw_adv::budget::Budget;
 use rw_adv::data::{DataSource, Dataset, Selection};
-use rw_adv::encode::{Milp, RegionLp, Work, dense_region_value};
+use rw_adv::encode::{LpWork, Milp, RegionLp, dense_region_value};
 use rw_adv::network::{ActivationPattern, Label, Network, Trace, torch};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::{Objective, Problem};
@@ -431,7 +431,7 @@ fn random(out: &mut impl Write, widths: &[usize], seconds: f64, seed: u64) -> Re
         bail!("--widths: needs inputs, at least one hidden width, and outputs");
     }
     let threads = rayon::current_num_threads();
-    let finished: Vec<(usize, f64, f64, Work)> = (0..threads as u64)
+    let finished: Vec<(usize, f64, f64, LpWork)> = (0..threads as u64)
         .into_par_iter()
         .map(|thread| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed + thread);

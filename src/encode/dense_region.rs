@@ -3,7 +3,7 @@
 use super::error::EncodeError;
 use super::move_columns::{MoveColumn, MoveColumns};
 use super::region::sign_sides;
-use super::solve::{Work, solve};
+use super::solve::{LpWork, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, NewRows, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
@@ -37,6 +37,6 @@ pub fn dense_region_value(
     }
     lp.add_rows(&rows);
     let unlimited = Budget::unlimited();
-    let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut Work::default())?;
+    let solution = solve(&mut lp, Simplex::Dual, &unlimited, &mut LpWork::default())?;
     Ok(problem.value(&at_centre) + solution.objective)
 }

@@ -1,7 +1,7 @@
 //! A point deep inside a domain with linear constraints, or the answer that the domain is empty.
 
 use super::error::EncodeError;
-use super::solve::{Work, solve};
+use super::solve::{LpWork, solve};
 use crate::budget::Budget;
 use crate::lp::{Col, LpModel, Simplex};
 use crate::sets::{Constraint, Domain};
@@ -25,7 +25,7 @@ pub fn interior_point(domain: &Domain, budget: &Budget) -> Result<Vec<f64>, Enco
         return Err(EncodeError::Infeasible);
     }
     let mut slack_lp = SlackLp::new(domain);
-    let solution = solve(&mut slack_lp.lp, Simplex::Choose, budget, &mut Work::default())?;
+    let solution = solve(&mut slack_lp.lp, Simplex::Choose, budget, &mut LpWork::default())?;
     for (x, col) in point.iter_mut().zip(slack_lp.col_from_input) {
         if let Some(Col(col)) = col {
             *x = solution.cols[col];

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::error::{EncodeError, MilpWriteError};
 use super::network_lp::{NetworkLp, NeuronSplit, RowKind, UnstableNeuron};
-use super::solve::Work;
+use super::solve::LpWork;
 use crate::bounds::{Interval, NeuronBounds};
 use crate::budget::Budget;
 use crate::lp::{Callbacks, Col, LpOutcome, LpSolution, NewRows, Row, Simplex};
@@ -25,7 +25,7 @@ pub struct MilpSolution {
     /// Whether it claims that its best point is optimal.
     pub finished: bool,
     /// What that has cost.
-    pub work: Work,
+    pub work: LpWork,
 }
 
 /// A problem as a MILP, with big-M constants from the neurons' bounds.

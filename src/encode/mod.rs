@@ -27,5 +27,5 @@ pub use network_lp::WarmStart;
 pub use part::{PartRelaxation, PartSolution};
 pub use region::{RegionLp, RegionOptimum};
 pub use relaxation::{Relaxation, RelaxationSolution};
-pub use solve::{Work, solver_version};
+pub use solve::{LpWork, solver_version};
 pub use vertices::Vertices;

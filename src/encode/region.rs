@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use super::error::EncodeError;
 use super::lazy::{MOST_ROUNDS, simplex_after, too_many_rounds, worst_first};
 use super::move_columns::MoveColumns;
-use super::solve::{Work, solve};
+use super::solve::{LpWork, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, LpSolution, NewRows, Row, Simplex};
 use crate::network::{ActivationPattern, NeuronId, Trace};
@@ -47,7 +47,7 @@ pub struct RegionLp<'p> {
     at_centre: Trace,
     /// Buffers for the forward pass at a solution.
     held: Trace,
-    work: Work,
+    work: LpWork,
 }
 
 /// The neurons whose signs are rows of the LP.
@@ -90,7 +90,7 @@ impl<'p> RegionLp<'p> {
             rows: SignRows::default(),
             at_centre: trace.clone(),
             held: trace,
-            work: Work::default(),
+            work: LpWork::default(),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'p> RegionLp<'p> {
     }
 
     /// What has been spent since [`RegionLp::new`].
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> LpWork {
         self.work
     }
 

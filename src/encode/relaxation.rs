@@ -7,7 +7,7 @@ use super::error::EncodeError;
 use super::network_lp::{
     AffineOutput, NetworkLp, NetworkOptimum, NeuronSplit, RowKind, UnstableNeuron,
 };
-use super::solve::Work;
+use super::solve::LpWork;
 use crate::bounds::{Interval, NeuronBounds};
 use crate::budget::Budget;
 use crate::lp::Col;
@@ -48,7 +48,7 @@ impl<'p> Relaxation<'p> {
     }
 
     /// What has been spent since [`Relaxation::new`].
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> LpWork {
         self.lp.work
     }
 

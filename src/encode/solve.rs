@@ -6,7 +6,7 @@ use crate::lp::{self, LpModel, LpOutcome, LpSolution, Simplex};
 
 /// What solving has cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct LpWork {
     /// Calls of the LP solver.
     pub lps: usize,
     /// Simplex iterations.
@@ -19,7 +19,7 @@ pub struct Work {
     pub columns: usize,
 }
 
-impl std::ops::Add for Work {
+impl std::ops::Add for LpWork {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -38,7 +38,7 @@ pub(super) fn solve(
     lp: &mut LpModel,
     simplex: Simplex,
     budget: &Budget,
-    work: &mut Work,
+    work: &mut LpWork,
 ) -> Result<LpSolution, EncodeError> {
     if budget.is_spent() {
         return Err(EncodeError::Budget);

@@ -3,7 +3,7 @@
 
 use super::error::EncodeError;
 use super::move_columns::MoveColumns;
-use super::solve::{Work, solve};
+use super::solve::{LpWork, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, Simplex};
 use crate::sets::{InputSet, Vertex};
@@ -14,13 +14,13 @@ pub struct Vertices<'s> {
     budget: Budget<'s>,
     /// Made for the first function.
     lp: Option<(LpModel, MoveColumns)>,
-    work: Work,
+    work: LpWork,
 }
 
 impl<'s> Vertices<'s> {
     /// Nothing is solved yet.
     pub fn new(set: &'s InputSet, budget: Budget<'s>) -> Self {
-        Self { set, budget, lp: None, work: Work::default() }
+        Self { set, budget, lp: None, work: LpWork::default() }
     }
 
     /// The set.
@@ -29,7 +29,7 @@ impl<'s> Vertices<'s> {
     }
 
     /// What has been spent since [`Vertices::new`].
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> LpWork {
         self.work
     }
 

@@ -4,7 +4,7 @@ use super::frank_wolfe::frank_wolfe;
 use super::result::{SearchResult, SearchStop};
 use super::sign_ascent::{WHOLE_BOX, sign_ascent};
 use crate::budget::Budget;
-use crate::encode::{Vertices, Work};
+use crate::encode::{LpWork, Vertices};
 use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
 
@@ -21,7 +21,7 @@ pub fn ascend(problem: &Problem, budget: &Budget) -> SearchResult {
         starts: 1,
         finished: 1,
         claimed_bound: None,
-        work: Work::default(),
+        work: LpWork::default(),
         time_to_best,
         curve,
         stop: SearchStop::Enough,

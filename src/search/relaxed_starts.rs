@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::sampling::draw;
 use crate::bounds::NeuronBounds;
 use crate::budget::Budget;
-use crate::encode::{EncodeError, Relaxation, RelaxationSolution, Work};
+use crate::encode::{EncodeError, LpWork, Relaxation, RelaxationSolution};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::Problem;
 
@@ -41,7 +41,7 @@ impl<'p> RelaxedStarts<'p> {
     }
 
     /// What the relaxations have cost.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> LpWork {
         self.relaxation.work()
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::encode::Work;
+use crate::encode::LpWork;
 use crate::problem::Candidate;
 
 /// Why a search ended.
@@ -37,7 +37,7 @@ pub struct SearchResult {
     /// What the MILP solver claims no point can exceed: not a certificate.
     pub claimed_bound: Option<f64>,
     /// What the LPs have cost.
-    pub work: Work,
+    pub work: LpWork,
     /// When the best point was found.
     pub time_to_best: Duration,
     /// How the margin grew, up to the best point.
@@ -82,7 +82,7 @@ mod tests {
             starts: 1,
             finished: 1,
             claimed_bound: None,
-            work: Work::default(),
+            work: LpWork::default(),
             time_to_best,
             curve,
             stop: SearchStop::Patience,

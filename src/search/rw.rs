@@ -11,7 +11,7 @@ use super::starts::{Start, StartKind, Starts};
 use super::task::{MethodResult, SearchTask};
 use super::walk_filter::WalkFilter;
 use crate::budget::Budget;
-use crate::encode::{RegionLp, Vertices, Work};
+use crate::encode::{LpWork, RegionLp, Vertices};
 use crate::network::{ActivationPattern, Trace};
 use crate::problem::{Candidate, Problem};
 use crate::walk::{StopReason, Walk, WayOut, walk};
@@ -84,7 +84,7 @@ impl<'s, 'p> LocalSearch<'s, 'p> {
         }
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> LpWork {
         self.region.work() + self.vertices.work() + self.starts.work()
     }
 

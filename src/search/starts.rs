@@ -8,7 +8,7 @@ use super::relaxed_starts::RelaxedStarts;
 use super::sampling::{draw, pull_back, random_point};
 use super::task::SearchTask;
 use crate::budget::Budget;
-use crate::encode::{EncodeError, Vertices, Work};
+use crate::encode::{EncodeError, LpWork, Vertices};
 use crate::network::{Activation, ActivationPattern, AffineMap, Trace};
 use crate::problem::{Candidate, Problem};
 
@@ -100,8 +100,8 @@ impl<'s, 'p> Starts<'s, 'p> {
     }
 
     /// What the relaxations have cost.
-    pub fn work(&self) -> Work {
-        self.relaxed.as_ref().map_or_else(Work::default, RelaxedStarts::work)
+    pub fn work(&self) -> LpWork {
+        self.relaxed.as_ref().map_or_else(LpWork::default, RelaxedStarts::work)
     }
 
     /// The next start.

@@ -7,7 +7,7 @@ use super::incumbent::Incumbent;
 use super::options::SearchOptions;
 use super::result::SearchStop;
 use crate::bounds::NeuronBounds;
-use crate::encode::Work;
+use crate::encode::LpWork;
 use crate::problem::Problem;
 
 /// A method: searches for better points and offers them to the incumbent until [`Incumbent::stop`] says why to stop.
@@ -56,7 +56,7 @@ pub(super) struct MethodResult {
     /// Local searches that ended before the time was up.
     pub finished: usize,
     /// What the LPs have cost.
-    pub work: Work,
+    pub work: LpWork,
     /// What the MILP solver claims no point can exceed.
     pub claimed_bound: Option<f64>,
 }

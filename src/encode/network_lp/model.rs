@@ -8,7 +8,7 @@ use super::rows::{NeuronRow, NeuronRows, RowKind};
 use super::signs::DemandedSigns;
 use crate::bounds::{Interval, LinearBounds};
 use crate::encode::move_columns::MoveColumns;
-use crate::encode::solve::Work;
+use crate::encode::solve::LpWork;
 use crate::lp::{Col, LpModel, NewRows, Row, Simplex};
 use crate::network::NeuronId;
 use crate::problem::Problem;
@@ -28,7 +28,7 @@ pub(in crate::encode) struct NetworkLp<'p> {
     pub lp: LpModel,
     /// The simplex for the first solve, which suits the basis that the LP begins with.
     pub first_simplex: Simplex,
-    pub work: Work,
+    pub work: LpWork,
 }
 
 impl<'p> NetworkLp<'p> {
@@ -54,7 +54,7 @@ impl<'p> NetworkLp<'p> {
             costs,
             lp,
             first_simplex: Simplex::Choose,
-            work: Work::default(),
+            work: LpWork::default(),
         }
     }
 

@@ -1,12 +1,9 @@
-//! Gradient methods: APGD for L1 balls cut by the pixel box (Croce and Hein 2021, "Mind the box"), and plain projected
-//! gradient with perturbations for sets without a budget.
+//! APGD for L1 balls cut by the pixel box (Croce and Hein 2021, "Mind the box"). Sets without a budget get projected gradient.
 
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::encode::{Vertices, Work};
-use crate::network::{ActivationPattern, Trace};
-use crate::problem::{Candidate, Problem};
+use super::iterate::{GradientAscent, Iterate};
+use crate::encode::{LpWork, Vertices};
 use crate::search::incumbent::Incumbent;
 use crate::search::sampling::sample;
 use crate::search::task::{MethodResult, SearchTask};
@@ -34,19 +31,10 @@ const SMALLEST_STEP: f64 = 0.1;
 /// The sparsity has settled when it is no longer below this share of the last one.
 const SETTLED: f64 = 0.95;
 
-/// Projected gradient is stuck when its steps are below this share of the box.
-const STUCK: f64 = 1e-5;
-
-/// How far a perturbation moves a coordinate at most, as a share of the box.
-const PERTURBATION: f64 = 0.2;
-
-/// Perturbations in a row without gain before projected gradient begins anew.
-const PERTURBATIONS: usize = 5;
-
 /// Ascends from one random point after the other until the incumbent says stop.
 pub(in crate::search) fn apgd(task: &SearchTask, incumbent: &mut Incumbent) -> MethodResult {
     let (problem, mut rng) = (task.problem, task.rng());
-    let mut ascent = GradientAscent { problem, trace: Trace::new(&problem.network) };
+    let mut ascent = GradientAscent::new(problem);
     let (mut starts, mut finished) = (0, 0);
     let stop = loop {
         if let Some(stop) = incumbent.stop() {
@@ -60,30 +48,11 @@ pub(in crate::search) fn apgd(task: &SearchTask, incumbent: &mut Incumbent) -> M
         finished += usize::from(!incumbent.budget.is_spent());
         incumbent.finish_start(gained);
     };
-    MethodResult { stop, starts, finished, work: Work::default(), claimed_bound: None }
-}
-
-/// An iterate of gradient ascent: a point, its value, and the gradient there.
-#[derive(Clone)]
-struct Iterate {
-    candidate: Candidate,
-    gradient: Vec<f64>,
-}
-
-struct GradientAscent<'q> {
-    problem: &'q Problem,
-    trace: Trace,
+    MethodResult { stop, starts, finished, work: LpWork::default(), claimed_bound: None }
 }
 
 impl GradientAscent<'_> {
-    fn at(&mut self, point: Vec<f64>) -> Iterate {
-        let candidate = self.problem.evaluate(point, &mut self.trace);
-        let pattern = ActivationPattern::at(&self.trace);
-        let gradient = self.problem.network.gradient(self.problem.weights(), &pattern);
-        Iterate { candidate, gradient }
-    }
-
-    /// One run through all phases, from a random point of the largest ball.
+    /// One run through all phases, from a random point of the largest ball. Whether the incumbent gained.
     fn apgd(&mut self, budget: f64, rng: &mut ChaCha8Rng, incumbent: &mut Incumbent) -> bool {
         let mut best: Option<Iterate> = None;
         for (factor, share) in PHASES {
@@ -144,67 +113,6 @@ impl GradientAscent<'_> {
             }
         }
         best
-    }
-
-    /// From a random point uphill; where that gets stuck, from a point nearby, as long as that helps.
-    fn projected_gradient(&mut self, rng: &mut ChaCha8Rng, incumbent: &mut Incumbent) -> bool {
-        let set = &self.problem.set;
-        let mut gained = false;
-        let Ok(start) = sample(&mut Vertices::new(set, *incumbent.budget), rng) else {
-            return false;
-        };
-        let start = self.at(start);
-        let mut best = self.uphill(start, incumbent);
-        gained |= incumbent.offer(best.candidate.clone());
-        let mut idle = 0;
-        while idle < PERTURBATIONS && incumbent.stop().is_none() {
-            let point = (0..set.dimension()).map(|i| {
-                let (lower, upper) = set.range(i);
-                let noise = PERTURBATION * (upper - lower) * rng.random_range(-1.0..1.0);
-                (best.candidate.point[i] + noise).clamp(lower, upper)
-            });
-            let near = self.at(point.collect());
-            let end = self.uphill(near, incumbent);
-            idle += 1;
-            if end.candidate.margin > best.candidate.margin {
-                best = end;
-                idle = 0;
-                gained |= incumbent.offer(best.candidate.clone());
-            }
-        }
-        gained
-    }
-
-    /// Projected gradient steps, longer after each that helps and shorter after each that does not.
-    fn uphill(&mut self, mut here: Iterate, incumbent: &Incumbent) -> Iterate {
-        let set = &self.problem.set;
-        let widths: Vec<f64> = (0..set.dimension())
-            .map(|i| {
-                let (lower, upper) = set.range(i);
-                upper - lower
-            })
-            .collect();
-        let mut step = 1.0;
-        while step > STUCK && incumbent.stop().is_none() {
-            let slope = |(g, width): (&f64, &f64)| (g * width).abs();
-            let steepest = here.gradient.iter().zip(&widths).map(slope).fold(0.0, f64::max);
-            if steepest == 0.0 {
-                break;
-            }
-            let point = here.candidate.point.iter().enumerate().map(|(i, x)| {
-                let (lower, upper) = set.range(i);
-                let width = upper - lower;
-                (x + step * width * (here.gradient[i] * width / steepest)).clamp(lower, upper)
-            });
-            let next = self.at(point.collect());
-            if next.candidate.margin > here.candidate.margin {
-                here = next;
-                step = (step * 2.0).min(64.0);
-            } else {
-                step /= 2.0;
-            }
-        }
-        here
     }
 }
 

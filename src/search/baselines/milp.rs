@@ -1,6 +1,6 @@
 //! The MILP solver's branch and bound on the whole problem.
 
-use crate::encode::{EncodeError, Milp, Work};
+use crate::encode::{EncodeError, LpWork, Milp};
 use crate::network::Trace;
 use crate::search::incumbent::Incumbent;
 use crate::search::method::Method;
@@ -13,7 +13,7 @@ use crate::search::task::{MethodResult, SearchTask};
 pub(in crate::search) fn milp(task: &SearchTask, incumbent: &mut Incumbent) -> MethodResult {
     let (problem, budget) = (task.problem, incumbent.budget);
     let warm = task.options.method == Method::Milp { warm: true };
-    let mut work = if warm { find_incumbent(task, incumbent) } else { Work::default() };
+    let mut work = if warm { find_incumbent(task, incumbent) } else { LpWork::default() };
     if let Some(stop) = incumbent.stop() {
         return MethodResult { stop, starts: 1, finished: 0, work, claimed_bound: None };
     }
@@ -44,7 +44,7 @@ pub(in crate::search) fn milp(task: &SearchTask, incumbent: &mut Incumbent) -> M
 }
 
 /// Relax-and-Walk in a tenth of the time. What it cost.
-fn find_incumbent(task: &SearchTask, incumbent: &mut Incumbent) -> Work {
+fn find_incumbent(task: &SearchTask, incumbent: &mut Incumbent) -> LpWork {
     let options = SearchOptions { method: Method::Rw, ..task.options };
     let tenth = incumbent.budget.tenth();
     let mut offer = |better: &_| {

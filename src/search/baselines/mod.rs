@@ -1,7 +1,9 @@
 //! The methods that Relax-and-Walk is measured against, on the same problems.
 
 mod apgd;
+mod iterate;
 mod milp;
+mod projected_gradient;
 mod sample_mip;
 
 pub(super) use apgd::apgd;

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::encode::{EncodeError, Milp, RegionLp, Vertices, Work};
+use crate::encode::{EncodeError, LpWork, Milp, RegionLp, Vertices};
 use crate::network::{ActivationPattern, NeuronId, Trace};
 use crate::problem::Problem;
 use crate::search::incumbent::Incumbent;
@@ -26,7 +26,7 @@ pub(in crate::search) fn sample_mip(task: &SearchTask, incumbent: &mut Incumbent
         problem,
         region: RegionLp::new(problem),
         trace: Trace::new(&problem.network),
-        milps: Work::default(),
+        milps: LpWork::default(),
     };
     let (mut starts, mut finished) = (0, 0);
     let stop = loop {
@@ -55,7 +55,7 @@ struct Follower<'s, 'p> {
     region: RegionLp<'p>,
     trace: Trace,
     /// What the MILPs have cost.
-    milps: Work,
+    milps: LpWork,
 }
 
 impl Follower<'_, '_> {

@@ -1,4 +1,5 @@
 //! Witnesses that are forged, lost by rounding, or outside.
+#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 

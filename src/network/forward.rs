@@ -50,14 +50,14 @@ impl Network {
     /// One pass with any activation: `activate(layer, g, h)` fills `h`.
     fn run(&self, x: &[f64], trace: &mut Trace, activate: impl Fn(usize, &[f64], &mut [f64])) {
         let Trace { pre, post, .. } = trace;
-        let last = self.hidden().len();
-        for layer in 0..last {
-            let (done, rest) = post.split_at_mut(layer);
-            let input = done.last().map_or(x, Vec::as_slice);
-            self.affine(layer).apply(input, &mut pre[layer]);
-            activate(layer, &pre[layer], &mut rest[0]);
+        let mut input = x;
+        for (layer, (g, h)) in pre.iter_mut().zip(post.iter_mut()).enumerate() {
+            self.affine(layer).apply(input, g);
+            activate(layer, g, h);
+            input = h;
         }
-        self.affine(last).apply(&post[last - 1], &mut pre[last]);
+        let last = self.hidden().len();
+        self.affine(last).apply(input, &mut pre[last]);
     }
 }
 

@@ -44,3 +44,7 @@ pub const HAIR: f64 = 1e-7;
 
 /// Below this gap between the best value and the bound a value counts as optimal, unless another gap is asked for.
 pub const OPTIMAL_GAP: f64 = 1e-6;
+
+/// A bound that is worked out once more, maybe on another machine, may differ from the stored one by this much, relative to its magnitude or
+/// to 1: the order of sums and fused multiplications differ, and they differ in the last bits only.
+pub const REPLAYED_BOUND: f64 = 1e-9;

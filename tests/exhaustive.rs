@@ -23,7 +23,7 @@ use rw_adv::judge::{Judge, Judgement, Replay, ReplayFailure};
 use rw_adv::lp::{Col, LpModel, LpOutcome, Simplex};
 use rw_adv::network::{ActivationPattern, AffineMap, Label, Network, NeuronId, Trace};
 use rw_adv::problem::{Candidate, Objective, Problem, Property};
-use rw_adv::proof::{CheckedClaim, Claim, ProofError, SplitSide, check};
+use rw_adv::proof::{CheckedClaim, Claim, ProofError, ProofSide, check};
 use rw_adv::search::{Method, SearchOptions, SearchResult, ascend_from, search};
 use rw_adv::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
 use rw_adv::walk::{StopReason, WayOut, walk};
@@ -728,16 +728,16 @@ fn forgeries(claim: &Claim) -> Vec<(&'static str, Claim)> {
         for at in 0..claim.leaves[k].sides.len() {
             forge("side dropped", &|claim| _ = claim.leaves[k].sides.remove(at));
             forge("split shifted", &|claim| match &mut claim.leaves[k].sides[at] {
-                SplitSide::AtLeast(share) | SplitSide::AtMost(share) => share.amount /= 2.0,
-                SplitSide::On(place) | SplitSide::Off(place) => place.neuron += 1,
+                ProofSide::AtLeast(share) | ProofSide::AtMost(share) => share.amount /= 2.0,
+                ProofSide::On(place) | ProofSide::Off(place) => place.neuron += 1,
             });
             forge("side turned", &|claim| {
                 let side = &mut claim.leaves[k].sides[at];
                 *side = match *side {
-                    SplitSide::AtLeast(share) => SplitSide::AtMost(share),
-                    SplitSide::AtMost(share) => SplitSide::AtLeast(share),
-                    SplitSide::On(place) => SplitSide::Off(place),
-                    SplitSide::Off(place) => SplitSide::On(place),
+                    ProofSide::AtLeast(share) => ProofSide::AtMost(share),
+                    ProofSide::AtMost(share) => ProofSide::AtLeast(share),
+                    ProofSide::On(place) => ProofSide::Off(place),
+                    ProofSide::Off(place) => ProofSide::On(place),
                 };
             });
         }

@@ -1,9 +1,7 @@
 //! Upper bounds of `objective · y` over the whole set that hold whatever rounding does.
 
-use serde::{Deserialize, Serialize};
-
-use super::Interval;
-use super::Stability;
+use super::certified::{BoundMethod, CertifiedBound, PartBound};
+use super::interval::{Interval, Stability};
 use super::linear::{Choice, LinearBounds, Multipliers, UpperRelaxation, default_slope};
 use crate::budget::Budget;
 use crate::network::NeuronId;
@@ -24,85 +22,11 @@ const MEMORY: (f64, f64) = (0.8, 0.95);
 /// Share of the envelopes behind the first layer to begin with; what is best differs from neuron to neuron.
 const FIRST_SHARE: f64 = 0.8;
 
-/// How a bound was proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BoundMethod {
-    /// Backward linear bounds with chords and fixed slopes.
-    Crown,
-    /// The same with optimised slopes.
-    Alpha,
-    /// Chords and envelopes, slopes and shares optimised.
-    Envelope,
-    /// The same for each of the parts that the set was divided into.
-    Branch,
-}
-
-impl BoundMethod {
-    /// The name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Crown => "crown",
-            Self::Alpha => "alpha",
-            Self::Envelope => "envelope",
-            Self::Branch => "branch",
-        }
-    }
-}
-
-/// A proven upper bound. Only [`LinearBounds::prove`] and [`LinearBounds::dual_bound`] make one, and what is put together of such.
-#[derive(Clone, Copy, Debug)]
-pub struct CertifiedBound {
-    value: f64,
-    for_f32: bool,
-    method: BoundMethod,
-}
-
-impl CertifiedBound {
-    /// No point of the set has a larger value in exact arithmetic.
-    pub fn value(&self) -> f64 {
-        self.value
-    }
-
-    /// The bound of the same function plus a constant.
-    pub fn plus(self, constant: f64) -> Self {
-        // The sum may have been rounded down.
-        let value = if constant == 0.0 { self.value } else { (self.value + constant).next_up() };
-        Self { value, ..self }
-    }
-
-    /// Whether the same is true of the network computed in f32.
-    pub fn holds_in_f32(&self) -> bool {
-        self.for_f32
-    }
-
-    /// The bound of a set that is covered by parts with these bounds: the largest. `None` without parts.
-    pub(crate) fn of_cover(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
-        let both = |a: Self, b: Self| Self {
-            value: a.value.max(b.value),
-            for_f32: a.for_f32 && b.for_f32,
-            method: BoundMethod::Branch,
-        };
-        parts.into_iter().reduce(both)
-    }
-
-    /// A bound that nobody has proven, to see what others make of it.
-    #[cfg(test)]
-    pub(crate) fn forged(value: f64, for_f32: bool) -> Self {
-        Self { value, for_f32, method: BoundMethod::Crown }
-    }
-
-    /// How it was proven.
-    pub fn method(&self) -> BoundMethod {
-        self.method
-    }
-}
-
 /// A bound, and where it thinks the largest value is.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The bound.
-    pub bound: CertifiedBound,
+    pub bound: PartBound,
     /// The moves that lead from the centre to where the linear function behind the bound is largest.
     pub spending: Vec<SpentMove>,
     /// The lines it was made of, for [`LinearBounds::bound_from_lines`]: those of each hidden layer's unstable neurons.
@@ -137,7 +61,7 @@ pub struct SpentMove {
 #[derive(Clone, Debug)]
 pub struct DualBound {
     /// The bound.
-    pub bound: CertifiedBound,
+    pub bound: PartBound,
     /// What each hidden neuron's output counts for in it, by layer.
     pub coefficients: Vec<Vec<f64>>,
 }
@@ -194,17 +118,25 @@ impl AdamParam {
 }
 
 impl LinearBounds {
-    /// Bounds `objective · y`, better and better until `effort` or the time is spent.
+    /// Bounds `objective · y` over the whole set, better and better until `effort` or the time is spent.
+    ///
+    /// # Panics
+    /// When these are bounds of a part.
     pub fn certify(
         &self,
         objective: &[f64],
         effort: &BoundEffort,
         budget: &Budget,
     ) -> CertifiedBound {
-        self.prove(objective, effort, budget).bound
+        self.prove(objective, effort, budget).bound.certified().expect("bounds of the whole set")
     }
 
-    /// The same, and where the bound is attained.
+    fn bound_of_part(&self, objective: &[f64], value: f64, method: BoundMethod) -> PartBound {
+        let bound = CertifiedBound::new(value, self.for_f32(), method);
+        PartBound::new(self.part(), objective, bound)
+    }
+
+    /// Bounds `objective · y` over the part that these bounds are of, and says where the bound is attained.
     pub fn prove(&self, objective: &[f64], effort: &BoundEffort, budget: &Budget) -> Proof {
         self.prove_from(objective, &[], effort, budget)
     }
@@ -258,7 +190,7 @@ impl LinearBounds {
             let at = self.moves.moves()[index];
             SpentMove { index, at, amount, worth: slopes[index] * amount }
         };
-        let bound = CertifiedBound { value, for_f32: self.for_f32(), method };
+        let bound = self.bound_of_part(objective, value, method);
         let spending = vertex.into_iter().map(of_move).collect();
         Proof { bound, spending, lines: self.lines(&params) }
     }
@@ -290,7 +222,7 @@ impl LinearBounds {
 
     /// The bound that these lines give: once more what [`LinearBounds::prove`] found out. Neurons without a line have 0 below and the
     /// chord above.
-    pub fn bound_from_lines(&self, objective: &[f64], lines: &[Vec<ReluLine>]) -> CertifiedBound {
+    pub fn bound_from_lines(&self, objective: &[f64], lines: &[Vec<ReluLine>]) -> PartBound {
         let mut choices: Vec<Vec<Choice>> = Vec::new();
         for layer in 0..self.neurons().hidden() {
             let chord = Choice::Lines { below: 0.0, envelope: 0.0 };
@@ -308,13 +240,7 @@ impl LinearBounds {
         let above = self.push_back(self.objective_row(objective), choice, |_, _| ());
         let support = self.moves.support(above.slopes.col_as_slice(0), |_, _| ());
         let value = self.rounded_up(above.constants[0] + support);
-        CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Envelope }
-    }
-
-    /// The bound of a part of the set that is proven to be empty.
-    pub(crate) fn nothing(&self) -> CertifiedBound {
-        let method = BoundMethod::Branch;
-        CertifiedBound { value: f64::NEG_INFINITY, for_f32: self.for_f32(), method }
+        self.bound_of_part(objective, value, BoundMethod::Envelope)
     }
 
     /// Bounds `objective · y` by multipliers of all neurons and constraints: weak duality. Whatever they are, the
@@ -328,7 +254,7 @@ impl LinearBounds {
         });
         let support = self.moves.support_at(above.slopes.col_as_slice(0), prices);
         let value = self.rounded_up(above.constants[0] + support);
-        let bound = CertifiedBound { value, for_f32: self.for_f32(), method: BoundMethod::Branch };
+        let bound = self.bound_of_part(objective, value, BoundMethod::Branch);
         DualBound { bound, coefficients }
     }
 

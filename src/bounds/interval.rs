@@ -1,39 +1,46 @@
-//! Interval arithmetic: each layer's intervals from the one before. Loose, and simple enough to be believed.
+//! What a pre-activation may be.
 
-use super::{Interval, NeuronBounds};
-use crate::network::Network;
-use crate::sets::InputSet;
+/// `lower ≤ g ≤ upper`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Smallest value.
+    pub lower: f64,
+    /// Largest value.
+    pub upper: f64,
+}
 
-/// Exact intervals for the first layer, interval arithmetic for the others.
-pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
-    let mut layers = vec![first_layer(network, set)];
-    for layer in 1..network.hidden().len() {
-        let next = through(network, layer, &layers[layer - 1]);
-        layers.push(next);
+/// What bounds say about a ReLU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    /// Passes its input everywhere in the set.
+    On,
+    /// Gives 0 everywhere in the set.
+    Off,
+    /// May be either.
+    Unstable,
+}
+
+impl Interval {
+    /// What is in both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
     }
-    NeuronBounds { layers }
-}
 
-/// The first layer is linear in the input, so the set's own maximiser is exact.
-pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
-    let map = network.affine(0);
-    let interval = |i: usize| {
-        let (row, bias) = (map.dense_row(i), map.bias()[i]);
-        let negated: Vec<f64> = row.iter().map(|w| -w).collect();
-        Interval { lower: bias - set.support(&negated), upper: bias + set.support(&row) }
-    };
-    (0..map.outputs()).map(interval).collect()
-}
+    /// The same, where a bound that overflowed says nothing.
+    pub(super) fn without_nan(self) -> Self {
+        let lower = if self.lower.is_nan() { f64::NEG_INFINITY } else { self.lower };
+        let upper = if self.upper.is_nan() { f64::INFINITY } else { self.upper };
+        Self { lower, upper }
+    }
 
-fn through(network: &Network, layer: usize, before: &[Interval]) -> Vec<Interval> {
-    let map = network.affine(layer);
-    let interval = |i: usize| {
-        let start = Interval { lower: map.bias()[i], upper: map.bias()[i] };
-        map.row(i).fold(start, |sum, (j, w)| {
-            let g = before[j];
-            let (low, high) = (w * g.lower.max(0.0), w * g.upper.max(0.0));
-            Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
-        })
-    };
-    (0..map.outputs()).map(interval).collect()
+    /// The state of a ReLU whose pre-activation stays in this interval.
+    pub fn stability(&self) -> Stability {
+        if self.lower >= 0.0 {
+            Stability::On
+        } else if self.upper <= 0.0 {
+            Stability::Off
+        } else {
+            Stability::Unstable
+        }
+    }
 }

@@ -15,11 +15,14 @@ use std::sync::Arc;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
+use super::certified::EmptyPart;
 use super::envelope::{self, Envelopes};
-use super::{Interval, NeuronBounds, Stability};
+use super::interval::{Interval, Stability};
+use super::neurons::NeuronBounds;
+use super::part::{Part, PartSet, PixelPart, Sign, SplitSide};
 use crate::budget::Budget;
 use crate::network::{self, AffineMap, LayerRounding, Network, NeuronId};
-use crate::sets::{Allowance, InputSet, MovePart, MoveSet};
+use crate::sets::{Allowance, InputSet, MoveSet};
 
 /// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
 const BLOCK: usize = 256;
@@ -74,15 +77,6 @@ pub struct NeuronDuals {
     pub envelope: f64,
 }
 
-/// A neuron held on or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sign {
-    /// The neuron.
-    pub neuron: NeuronId,
-    /// Whether its pre-activation is at least 0, or at most 0.
-    pub on: bool,
-}
-
 /// What a bound by weak duality is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Multipliers {
@@ -95,6 +89,8 @@ pub struct Multipliers {
 /// For every hidden neuron an interval and, if unstable, lines above and below it.
 pub struct LinearBounds {
     pub(super) network: Arc<Network>,
+    /// What the neurons were bounded over from the start. These may be bounds of a part of it.
+    set: Arc<PartSet>,
     pub(super) moves: Arc<MoveSet>,
     /// The first layer's slopes in moves, and its values at the centre.
     pub(super) first: Arc<Mat<f64>>,
@@ -187,6 +183,7 @@ impl LinearBounds {
         arithmetic: Arithmetic,
         budget: &Budget,
     ) -> Self {
+        let set = PartSet { part: Part::whole(), set: set.clone() };
         Self::build(network, set, above, arithmetic, Build { known: None, keep: false, budget })
     }
 
@@ -201,13 +198,33 @@ impl LinearBounds {
         arithmetic: Arithmetic,
         budget: &Budget,
     ) -> Self {
+        let set = PartSet { part: Part::whole(), set: set.clone() };
         Self::build(network, set, above, arithmetic, Build { known: None, keep: true, budget })
     }
 
-    /// Bounds over a part of the set, as tight as new ones, and not looser than these; ready for [`LinearBounds::within`].
-    pub fn of_part(&self, part: &InputSet, budget: &Budget) -> Self {
+    /// Bounds over a part of these bounds' part, as tight as new ones, and not looser than these; ready for [`LinearBounds::within`]. `None` if it
+    /// is not a part of it, if neurons' signs lead to it, or if it cannot be told without rounding.
+    pub fn of_part(&self, part: &Part, budget: &Budget) -> Option<Self> {
+        part.sides_from(self.part())?;
+        let set = PartSet { part: part.clone(), set: self.set_of(part)? };
         let build = Build { known: Some(&self.neurons), keep: true, budget };
-        Self::build(&self.network, part, self.above, self.arithmetic, build)
+        Some(Self::build(&self.network, set, self.above, self.arithmetic, build))
+    }
+
+    /// The part of the set that these bounds hold in.
+    pub fn part(&self) -> &Part {
+        self.neurons.part()
+    }
+
+    /// The set that these bounds, or those that they were made of, were made for from the start.
+    pub fn set(&self) -> &InputSet {
+        &self.set.set
+    }
+
+    /// A part of that set as a set of its own. `None` if it is not a part of it, if neurons' signs lead to it, or if it cannot be told
+    /// without rounding.
+    pub fn set_of(&self, part: &Part) -> Option<InputSet> {
+        self.set.set_of(part)
     }
 
     /// Whether they are ready for [`LinearBounds::within`].
@@ -217,13 +234,13 @@ impl LinearBounds {
 
     fn build(
         network: &Arc<Network>,
-        set: &InputSet,
+        set: PartSet,
         above: UpperRelaxation,
         arithmetic: Arithmetic,
         build: Build,
     ) -> Self {
         let Build { known, keep, budget } = build;
-        let moves = MoveSet::new(set);
+        let moves = MoveSet::new(&set.set);
         let terms = moves.len() + network.widths().iter().sum::<usize>();
         let first = first_slopes(network, &moves);
         let mut bounds = Self {
@@ -233,7 +250,8 @@ impl LinearBounds {
             at_centre: Vec::new(),
             moves: Arc::new(moves),
             first: Arc::new(first),
-            neurons: NeuronBounds { layers: Vec::new() },
+            neurons: NeuronBounds::new(set.part.clone(), Vec::new()),
+            set: Arc::new(set),
             envelopes: Vec::new(),
             magnitudes: Vec::new(),
             noise: Vec::new(),
@@ -242,7 +260,7 @@ impl LinearBounds {
             arithmetic,
             kept: keep.then(Vec::new),
         };
-        bounds.first_layer(set.centre(), known);
+        bounds.first_layer(known);
         for layer in 1..network.layers().len() {
             bounds.magnitudes.push(bounds.magnitudes_of(layer));
             let below = bounds.neurons.layer(layer - 1);
@@ -291,7 +309,8 @@ impl LinearBounds {
         &self.neurons
     }
 
-    fn first_layer(&mut self, centre: &[f64], known: Option<&NeuronBounds>) {
+    fn first_layer(&mut self, known: Option<&NeuronBounds>) {
+        let centre = self.set.set.centre();
         let map = self.network.affine(0);
         let mut values = vec![0.0; map.outputs()];
         map.apply(centre, &mut values);
@@ -313,7 +332,7 @@ impl LinearBounds {
                 upper: self.at_centre[j].upper + self.moves.support(up, |_, _| ()),
             }
         };
-        let intervals = (0..map.outputs()).map(interval).map(widest).enumerate();
+        let intervals = (0..map.outputs()).map(interval).map(Interval::without_nan).enumerate();
         let and =
             |(j, own): (usize, Interval)| known.map_or(own, |known| own.and(known.layer(0)[j]));
         let intervals: Vec<Interval> = intervals.map(and).collect();
@@ -323,13 +342,13 @@ impl LinearBounds {
         self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
-        self.neurons.layers.push(intervals);
+        self.neurons.push_layer(intervals);
     }
 
     fn deeper_layer(&mut self, layer: usize, known: Option<&NeuronBounds>, budget: &Budget) {
         let width = self.network.layers()[layer].outputs();
         let interval = |j: usize| {
-            let plain = widest(self.plain_interval(layer, j));
+            let plain = self.plain_interval(layer, j).without_nan();
             known.map_or(plain, |known| plain.and(known.layer(layer)[j]))
         };
         let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
@@ -367,12 +386,16 @@ impl LinearBounds {
         if let Some(kept) = &mut self.kept {
             kept.push(lines);
         }
-        self.neurons.layers.push(intervals);
+        self.neurons.push_layer(intervals);
     }
 
-    /// All of the set that these bounds were made for.
-    pub fn whole(&self) -> MovePart {
-        self.moves.whole()
+    /// All of the set that these bounds were made for, to be split by pixels.
+    ///
+    /// # Panics
+    /// When these bounds are not [divisible](LinearBounds::divisible).
+    pub fn whole(&self) -> PixelPart {
+        assert!(self.is_divisible(), "divisible bounds");
+        PixelPart::new(self.part().clone(), self.moves.whole())
     }
 
     /// The envelope of a neuron, if it has one: its output is at most this constant and these slopes, one for each move, times the moves.
@@ -386,8 +409,9 @@ impl LinearBounds {
     /// bounds made for the part itself, but no layer is pushed back through another.
     ///
     /// # Panics
-    /// When these bounds are not [divisible](LinearBounds::divisible).
-    pub fn within(&self, portion: &MovePart) -> Self {
+    /// When these bounds are not [divisible](LinearBounds::divisible), or it is not a part of their [whole](LinearBounds::whole).
+    pub fn within(&self, part: &PixelPart) -> Self {
+        let portion = part.moves();
         let kept = self.kept.as_ref().expect("divisible bounds");
         let moves = Arc::new(self.moves.within(portion));
         let at = |slopes: &[f64]| {
@@ -405,7 +429,7 @@ impl LinearBounds {
         let mut part = Self {
             moves: Arc::clone(&moves),
             envelopes: Vec::new(),
-            ..self.with_neurons(self.neurons.clone())
+            ..self.with_neurons(self.neurons.over(part.part().clone()))
         };
         let reach = |steepest: f64| self.allowance.up(steepest * moves.budget());
         let mut first = Vec::new();
@@ -415,7 +439,7 @@ impl LinearBounds {
             let (sum, size) = at(slopes);
             *lower += sum - self.allowance.of(lower.abs() + size);
             *upper = moved(*upper, slopes);
-            let interval = &mut part.neurons.layers[0][j];
+            let interval = &mut part.neurons.layer_mut(0)[j];
             if interval.stability() == Stability::Unstable {
                 down.clear();
                 down.extend(slopes.iter().map(|v| -v));
@@ -424,12 +448,12 @@ impl LinearBounds {
                 first.push((j, &self.first, j, *upper, reach(self.first_steepest[j])));
             }
         }
-        let of_first = part.envelopes_of(&part.neurons.layers[0], first.into_iter());
+        let of_first = part.envelopes_of(part.neurons.layer(0), first.into_iter());
         part.envelopes.push(Arc::new(of_first));
         for (layer, lines) in kept.iter().enumerate().map(|(k, lines)| (k + 1, lines)) {
             let mut chosen = Vec::new();
             for (j, (above, below), column) in lines.iter() {
-                let interval = &mut part.neurons.layers[layer][j];
+                let interval = &mut part.neurons.layer_mut(layer)[j];
                 if interval.stability() != Stability::Unstable {
                     continue;
                 }
@@ -442,7 +466,7 @@ impl LinearBounds {
                 let reach = reach(above.steepest[column]);
                 chosen.push((j, &above.slopes, column, constant, reach));
             }
-            let envelopes = part.envelopes_of(&part.neurons.layers[layer], chosen.into_iter());
+            let envelopes = part.envelopes_of(part.neurons.layer(layer), chosen.into_iter());
             part.envelopes.push(Arc::new(envelopes));
         }
         part
@@ -452,6 +476,7 @@ impl LinearBounds {
     fn with_neurons(&self, neurons: NeuronBounds) -> Self {
         Self {
             network: Arc::clone(&self.network),
+            set: Arc::clone(&self.set),
             moves: Arc::clone(&self.moves),
             first: Arc::clone(&self.first),
             at_centre: self.at_centre.clone(),
@@ -482,12 +507,30 @@ impl LinearBounds {
         })
     }
 
-    /// Bounds over the part of the set in which a neuron is on, or off. `known` are intervals of a part of the set already, as this
-    /// function gave them. `None` when the part is proven to be empty.
-    pub fn signed(&self, known: &NeuronBounds, sign: Sign) -> Option<Self> {
-        let mut part = self.with_neurons(known.clone());
+    /// Bounds over the side of a part on which a neuron is on, or off. `known` are intervals of the part: those of these bounds, or as this function gave
+    /// them.
+    ///
+    /// # Errors
+    /// When nothing is there.
+    ///
+    /// # Panics
+    /// When `known` are intervals of something else.
+    pub fn signed(&self, known: &NeuronBounds, sign: Sign) -> Result<Self, EmptyPart> {
+        let signs = known.part().sides_from(self.part());
+        let only_signs = |sides: Vec<SplitSide>| sides.iter().all(|side| side.sign().is_some());
+        assert!(signs.is_some_and(only_signs), "intervals of a part that signs lead to");
+        let side = known.part().side(SplitSide::Neuron(sign));
+        let mut part = self.with_neurons(known.over(side));
+        if part.demand(sign).is_none() {
+            return Err(EmptyPart::new(part.part().clone(), self.for_f32()));
+        }
+        Ok(part)
+    }
+
+    /// Cuts a neuron's interval to a sign, and bounds the layers behind it again. `None` if nothing is left between the bounds.
+    fn demand(&mut self, sign: Sign) -> Option<()> {
         let Sign { neuron: NeuronId { layer, index }, on } = sign;
-        let interval = &mut part.neurons.layers[layer][index];
+        let interval = &mut self.neurons.layer_mut(layer)[index];
         if on {
             interval.lower = interval.lower.max(0.0);
         } else {
@@ -496,8 +539,7 @@ impl LinearBounds {
         if interval.lower > interval.upper {
             return None;
         }
-        (layer + 1..self.neurons.hidden()).try_for_each(|layer| part.bound_again(layer))?;
-        Some(part)
+        (layer + 1..self.neurons.hidden()).try_for_each(|layer| self.bound_again(layer))
     }
 
     /// Bounds a layer's unstable neurons once more, after something below has changed. `None` if nothing is left between the bounds.
@@ -511,7 +553,7 @@ impl LinearBounds {
             let uppers = self.best_functions(layer, block, 1.0).largest;
             let lowers = self.best_functions(layer, block, -1.0).largest;
             for (k, &j) in block.iter().enumerate() {
-                let interval = &mut self.neurons.layers[layer][j];
+                let interval = &mut self.neurons.layer_mut(layer)[j];
                 interval.lower = interval.lower.max(-lowers[k]);
                 interval.upper = interval.upper.min(uppers[k]);
                 if interval.lower > interval.upper {
@@ -798,13 +840,6 @@ fn first_slopes(network: &Network, moves: &MoveSet) -> Mat<f64> {
 /// Whichever of 0 and `g` leaves the smaller triangle above it.
 pub(super) fn default_slope(interval: Interval) -> f64 {
     if interval.upper > -interval.lower { 1.0 } else { 0.0 }
-}
-
-/// Numbers that overflowed say nothing.
-fn widest(interval: Interval) -> Interval {
-    let lower = if interval.lower.is_nan() { f64::NEG_INFINITY } else { interval.lower };
-    let upper = if interval.upper.is_nan() { f64::INFINITY } else { interval.upper };
-    Interval { lower, upper }
 }
 
 /// Functions of a layer's pre-activations as functions of the outputs below it. One alone has mostly zeros.

@@ -241,7 +241,7 @@ proptest! {
         }
         let part = linear.within(&portion);
         let problem = Problem::new(&network, set, Objective::new(objective));
-        let bound = part.certify(problem.weights(), &BoundEffort { steps: 5, ..BoundEffort::default() }, &unlimited);
+        let bound = part.prove(problem.weights(), &BoundEffort { steps: 5, ..BoundEffort::default() }, &unlimited).bound;
         let mut outside = None;
         let best = best_of_many(&problem, seed, |trace| {
             for layer in 0..trace.hidden() {
@@ -295,7 +295,7 @@ proptest! {
                 let neuron = all[index.index(all.len())];
                 let on = trace.pre_activations(neuron.layer)[neuron.index] > 0.0;
                 let known = part.as_ref().unwrap_or(&linear).neurons().clone();
-                part = linear.signed(&known, Sign { neuron, on });
+                part = linear.signed(&known, Sign { neuron, on }).ok();
                 prop_assert!(part.is_some(), "the part of {neuron:?} has a point");
             }
             let part = part.as_ref().unwrap_or(&linear);
@@ -305,7 +305,7 @@ proptest! {
                 }
             }
             let bounds = [
-                part.certify(problem.weights(), &BoundEffort { steps: 3, ..BoundEffort::default() }, &unlimited),
+                part.prove(problem.weights(), &BoundEffort { steps: 3, ..BoundEffort::default() }, &unlimited).bound,
                 part.dual_bound(problem.weights(), &multipliers).bound,
                 part.dual_bound(problem.weights(), &none).bound,
             ];

@@ -98,7 +98,8 @@ impl<'s> Pipeline<'s> {
     }
 
     fn tell_bounds(&self, bounds: &[ProvenBound]) {
-        bounds.iter().for_each(|proven| self.observer.bounded(&proven.bound));
+        let certified = bounds.iter().filter_map(ProvenBound::certified);
+        certified.for_each(|bound| self.observer.bounded(&bound));
     }
 
     /// The first climb of our own. Other methods show what they find by themselves.
@@ -248,7 +249,7 @@ impl Known {
 
     fn bounds(&self) -> Vec<CertifiedBound> {
         let divided = self.divided.iter().map(|(bound, _)| *bound);
-        self.whole.iter().map(|proven| proven.bound).chain(divided).collect()
+        self.whole.iter().filter_map(ProvenBound::certified).chain(divided).collect()
     }
 
     /// The lowest claim in exact arithmetic, and that in f32.

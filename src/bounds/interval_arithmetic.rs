@@ -1,0 +1,41 @@
+//! Interval arithmetic: each layer's intervals from the one before. Loose, and simple enough to be believed.
+
+use super::interval::Interval;
+use super::neurons::NeuronBounds;
+use super::part::Part;
+use crate::network::Network;
+use crate::sets::InputSet;
+
+/// Exact intervals for the first layer, interval arithmetic for the others.
+pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
+    let mut layers = vec![first_layer(network, set)];
+    for layer in 1..network.hidden().len() {
+        let next = through(network, layer, &layers[layer - 1]);
+        layers.push(next);
+    }
+    NeuronBounds::new(Part::whole(), layers)
+}
+
+/// The first layer is linear in the input, so the set's own maximiser is exact.
+pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
+    let map = network.affine(0);
+    let interval = |i: usize| {
+        let (row, bias) = (map.dense_row(i), map.bias()[i]);
+        let negated: Vec<f64> = row.iter().map(|w| -w).collect();
+        Interval { lower: bias - set.support(&negated), upper: bias + set.support(&row) }
+    };
+    (0..map.outputs()).map(interval).collect()
+}
+
+fn through(network: &Network, layer: usize, before: &[Interval]) -> Vec<Interval> {
+    let map = network.affine(layer);
+    let interval = |i: usize| {
+        let start = Interval { lower: map.bias()[i], upper: map.bias()[i] };
+        map.row(i).fold(start, |sum, (j, w)| {
+            let g = before[j];
+            let (low, high) = (w * g.lower.max(0.0), w * g.upper.max(0.0));
+            Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
+        })
+    };
+    (0..map.outputs()).map(interval).collect()
+}

@@ -205,3 +205,38 @@ impl<'p> Milp<'p> {
         values
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bounds::interval_arithmetic;
+    use crate::network::{AffineMap, Network, Trace};
+    use crate::problem::Objective;
+    use crate::sets::InputSet;
+
+    /// `|x|` for x in [−1, 0.5], as `relu(x) + relu(−x)`: 1 at the far end, 0.5 in the region of positive inputs.
+    #[test]
+    fn the_whole_problem_has_the_far_optimum_and_a_pattern_its_own() {
+        let hidden = AffineMap::from_rows(&[[1.0], [-1.0]], vec![0.0, 0.0]);
+        let output = AffineMap::from_rows(&[[1.0, 1.0]], vec![0.0]);
+        let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
+        let set = InputSet::new_box(&[-1.0], &[0.5]);
+        let problem = Problem::new(&network, set, Objective::new(vec![1.0]));
+        let bounds = interval_arithmetic(&network, &problem.set);
+        let mut trace = Trace::new(&network);
+        network.forward(&[0.25], &mut trace);
+        let positive = ActivationPattern::at(&trace);
+        let whole = Milp::new(&problem, &bounds);
+        let around = Milp::around(&problem, &bounds, &positive, &HashSet::new());
+        for (milp, x, value) in [(whole, -1.0, 1.0), (around, 0.5, 0.5)] {
+            let go_on = |_: &[f64]| ControlFlow::Continue(());
+            let solution = milp.solve(Some(&[0.25]), &Budget::unlimited(), go_on).expect("solved");
+            assert!(solution.finished);
+            let point = solution.point.expect("a point");
+            assert!((point[0] - x).abs() < 1e-6, "{point:?}");
+            assert!((solution.claimed_bound.expect("a bound") - value).abs() < 1e-5);
+        }
+    }
+}

@@ -166,3 +166,45 @@ fn relaxed_state(neuron: &UnstableNeuron, g: f64, h: f64) -> f64 {
     let (low, high) = (h / upper, 1.0 - (h - g) / -lower);
     ((low + high) / 2.0).clamp(0.0, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bounds::interval_arithmetic;
+    use crate::network::{AffineMap, Network};
+    use crate::problem::Objective;
+    use crate::sets::InputSet;
+
+    /// `relu(x) − relu(−x)` for x in [−1, 1].
+    fn odd() -> Problem {
+        let hidden = AffineMap::from_rows(&[[1.0], [-1.0]], vec![0.0, 0.0]);
+        let output = AffineMap::from_rows(&[[1.0, -1.0]], vec![0.0]);
+        let network = Arc::new(Network::new(vec![hidden, output]).expect("shapes fit"));
+        Problem::new(&network, InputSet::new_box(&[-1.0], &[1.0]), Objective::new(vec![1.0]))
+    }
+
+    #[test]
+    fn a_fixing_binds_until_it_is_taken_back() {
+        let problem = odd();
+        let bounds = interval_arithmetic(&problem.network, &problem.set);
+        let mut relaxation = Relaxation::new(&problem, &bounds);
+        let neurons: Vec<NeuronId> = relaxation.neurons().collect();
+        assert_eq!(neurons.len(), 2);
+        // The first neuron is substituted by its chord, the second one is a column.
+        for (neuron, state, expected) in
+            [(0, false, 0.0), (0, true, 1.0), (1, true, 0.5), (1, false, 1.0)]
+        {
+            relaxation.fix(neurons[neuron], Some(state));
+            let solution = relaxation.solve(&Budget::unlimited()).expect("solved");
+            let solution = solution.expect("feasible");
+            let claimed = solution.claimed_bound;
+            assert!((claimed - expected).abs() < 1e-9, "{neuron} {state}: {claimed}");
+            assert_eq!(solution.z[neuron], f64::from(u8::from(state)));
+            relaxation.fix(neurons[neuron], None);
+            let free = relaxation.solve(&Budget::unlimited()).expect("solved").expect("feasible");
+            assert!((free.claimed_bound - 1.0).abs() < 1e-9, "{neuron} {state}");
+        }
+    }
+}

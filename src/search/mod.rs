@@ -1,7 +1,7 @@
 //! Start, climb, walk, start again, until nothing new is found or the time is up; and the methods that this is measured against, on the same
 //! problems.
 //!
-//! Every method has the same signature ([`task`]): it is given a problem and offers points to the incumbent until that says stop.
+//! All methods have the same signature: a method is given a problem and offers points to the incumbent until that says stop.
 
 mod ascent;
 mod baselines;

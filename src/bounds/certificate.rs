@@ -300,7 +300,7 @@ impl LinearBounds {
                 let interval = self.neurons().layer(layer)[j];
                 let q = coefficients[layer][j];
                 let [below, share] = &mut params[j];
-                match interval.stability() {
+                match self.neurons().stability(NeuronId { layer, index: j }) {
                     Stability::On => {}
                     Stability::Off => *g = 0.0,
                     Stability::Unstable if q <= 0.0 => {

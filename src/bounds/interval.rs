@@ -33,8 +33,13 @@ impl Interval {
         Self { lower, upper }
     }
 
+    /// The largest magnitude in it.
+    pub(super) fn magnitude(self) -> f64 {
+        self.lower.abs().max(self.upper.abs())
+    }
+
     /// The state of a ReLU whose pre-activation stays in this interval.
-    pub fn stability(&self) -> Stability {
+    pub(super) fn stability(&self) -> Stability {
         if self.lower >= 0.0 {
             Stability::On
         } else if self.upper <= 0.0 {

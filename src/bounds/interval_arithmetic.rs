@@ -3,17 +3,18 @@
 use super::interval::Interval;
 use super::neurons::NeuronBounds;
 use super::part::Part;
-use crate::network::Network;
+use crate::network::{Network, NeuronId};
 use crate::sets::InputSet;
 
 /// Exact intervals for the first layer, interval arithmetic for the others.
 pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
-    let mut layers = vec![first_layer(network, set)];
+    let mut bounds = NeuronBounds::of_no_layer(Part::whole(), network);
+    bounds.push_layer(first_layer(network, set));
     for layer in 1..network.hidden().len() {
-        let next = through(network, layer, &layers[layer - 1]);
-        layers.push(next);
+        let next = through(network, layer, &bounds);
+        bounds.push_layer(next);
     }
-    NeuronBounds::new(Part::whole(), layers)
+    bounds
 }
 
 /// The first layer is linear in the input, so the set's own maximiser is exact.
@@ -27,13 +28,13 @@ pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
     (0..map.outputs()).map(interval).collect()
 }
 
-fn through(network: &Network, layer: usize, before: &[Interval]) -> Vec<Interval> {
+fn through(network: &Network, layer: usize, bounds: &NeuronBounds) -> Vec<Interval> {
     let map = network.affine(layer);
     let interval = |i: usize| {
         let start = Interval { lower: map.bias()[i], upper: map.bias()[i] };
         map.row(i).fold(start, |sum, (j, w)| {
-            let g = before[j];
-            let (low, high) = (w * g.lower.max(0.0), w * g.upper.max(0.0));
+            let h = bounds.output(NeuronId { layer: layer - 1, index: j });
+            let (low, high) = (w * h.lower, w * h.upper);
             Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
         })
     };

@@ -250,7 +250,7 @@ impl LinearBounds {
             at_centre: Vec::new(),
             moves: Arc::new(moves),
             first: Arc::new(first),
-            neurons: NeuronBounds::new(set.part.clone(), Vec::new()),
+            neurons: NeuronBounds::of_no_layer(set.part.clone(), network),
             set: Arc::new(set),
             envelopes: Vec::new(),
             magnitudes: Vec::new(),
@@ -263,8 +263,7 @@ impl LinearBounds {
         bounds.first_layer(known);
         for layer in 1..network.layers().len() {
             bounds.magnitudes.push(bounds.magnitudes_of(layer));
-            let below = bounds.neurons.layer(layer - 1);
-            let largest = below.iter().fold(0.0, |most, i| i.upper.max(most));
+            let largest = bounds.largest_outputs(layer - 1).into_iter().fold(0.0, f64::max);
             let magnitudes = &bounds.magnitudes[layer];
             bounds.noise.push(bounds.noise_of(layer, magnitudes, largest));
             if layer < network.hidden().len() {
@@ -338,7 +337,7 @@ impl LinearBounds {
         let intervals: Vec<Interval> = intervals.map(and).collect();
         let constants: Vec<f64> = self.at_centre.iter().map(|i| i.upper).collect();
         let line = |j: usize| (j, &self.first, j, constants[j], self.first_reach[j]);
-        let envelopes = self.envelopes_of(&intervals, (0..intervals.len()).map(line));
+        let envelopes = self.envelopes_of(0, &intervals, (0..intervals.len()).map(line));
         self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
@@ -353,7 +352,10 @@ impl LinearBounds {
         };
         let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
         // What is known to be stable needs nothing better.
-        let open = |j: &usize| intervals[*j].stability() == Stability::Unstable;
+        let open = |j: &usize| {
+            let neuron = NeuronId { layer, index: *j };
+            self.neurons.stability_in(neuron, intervals[*j]) == Stability::Unstable
+        };
         let open: Vec<usize> = (0..width).filter(open).collect();
         let enveloped =
             self.above == UpperRelaxation::Envelopes && Envelopes::fit(&self.moves, open.len());
@@ -381,7 +383,7 @@ impl LinearBounds {
             let reach = self.moves.reach(above.slopes.col_as_slice(column));
             (j, &above.slopes, column, above.constants[column], reach)
         });
-        let envelopes = self.envelopes_of(&intervals, of_lines);
+        let envelopes = self.envelopes_of(layer, &intervals, of_lines);
         self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
         if let Some(kept) = &mut self.kept {
             kept.push(lines);
@@ -448,7 +450,7 @@ impl LinearBounds {
                 first.push((j, &self.first, j, *upper, reach(self.first_steepest[j])));
             }
         }
-        let of_first = part.envelopes_of(part.neurons.layer(0), first.into_iter());
+        let of_first = part.envelopes_of(0, part.neurons.layer(0), first.into_iter());
         part.envelopes.push(Arc::new(of_first));
         for (layer, lines) in kept.iter().enumerate().map(|(k, lines)| (k + 1, lines)) {
             let mut chosen = Vec::new();
@@ -466,7 +468,7 @@ impl LinearBounds {
                 let reach = reach(above.steepest[column]);
                 chosen.push((j, &above.slopes, column, constant, reach));
             }
-            let envelopes = part.envelopes_of(part.neurons.layer(layer), chosen.into_iter());
+            let envelopes = part.envelopes_of(layer, part.neurons.layer(layer), chosen.into_iter());
             part.envelopes.push(Arc::new(envelopes));
         }
         part
@@ -544,11 +546,10 @@ impl LinearBounds {
 
     /// Bounds a layer's unstable neurons once more, after something below has changed. `None` if nothing is left between the bounds.
     fn bound_again(&mut self, layer: usize) -> Option<()> {
-        let open = |(j, interval): (usize, &Interval)| {
-            (interval.stability() == Stability::Unstable).then_some(j)
+        let open = |j: &usize| {
+            self.neurons.stability(NeuronId { layer, index: *j }) == Stability::Unstable
         };
-        let open: Vec<usize> =
-            self.neurons.layer(layer).iter().enumerate().filter_map(open).collect();
+        let open: Vec<usize> = (0..self.neurons.layer(layer).len()).filter(open).collect();
         for block in open.chunks(BLOCK) {
             let uppers = self.best_functions(layer, block, 1.0).largest;
             let lowers = self.best_functions(layer, block, -1.0).largest;
@@ -567,13 +568,17 @@ impl LinearBounds {
     /// The envelopes of the unstable ones among neurons with a line above them: the neuron, the line's place, constant and reach.
     fn envelopes_of<'l>(
         &self,
+        layer: usize,
         intervals: &[Interval],
         lines: impl Iterator<Item = (usize, &'l Arc<Mat<f64>>, usize, f64, f64)>,
     ) -> Envelopes {
         if self.above == UpperRelaxation::Chords {
             return Envelopes::none(intervals.len());
         }
-        let unstable = lines.filter(|(j, ..)| intervals[*j].stability() == Stability::Unstable);
+        let unstable = lines.filter(|&(index, ..)| {
+            let neuron = NeuronId { layer, index };
+            self.neurons.stability_in(neuron, intervals[index]) == Stability::Unstable
+        });
         let lines = unstable.map(|(neuron, lines, column, constant, reach)| {
             envelope::EnvelopeLine { neuron, lines, column, constant, reach }
         });
@@ -583,12 +588,12 @@ impl LinearBounds {
     /// A neuron behind the first layer by interval arithmetic.
     fn plain_interval(&self, layer: usize, j: usize) -> Interval {
         let map = self.network.affine(layer);
-        let (bias, below) = (map.bias()[j], self.neurons.layer(layer - 1));
+        let bias = map.bias()[j];
         let (mut lower, mut upper) = (bias, bias);
         for (i, w) in map.row(j) {
-            let (least, most) = (below[i].lower.max(0.0), below[i].upper.max(0.0));
-            lower += w * if w > 0.0 { least } else { most };
-            upper += w * if w > 0.0 { most } else { least };
+            let h = self.neurons.output(NeuronId { layer: layer - 1, index: i });
+            lower += w * if w > 0.0 { h.lower } else { h.upper };
+            upper += w * if w > 0.0 { h.upper } else { h.lower };
         }
         let off = self.allowance.of(self.magnitudes[layer][j] + bias.abs()) + self.noise[layer][j];
         Interval { lower: lower - off, upper: upper + off }
@@ -679,10 +684,12 @@ impl LinearBounds {
                 };
                 let mut passed = 0.0;
                 for (j, q) in through.col_as_slice_mut(row).iter_mut().enumerate() {
+                    let neuron = NeuronId { layer, index: j };
                     let interval = intervals[j];
-                    match choice(NeuronId { layer, index: j }, row) {
+                    let stability = self.neurons.stability_in(neuron, interval);
+                    match choice(neuron, row) {
                         Choice::Lines { .. } if *q == 0.0 => {}
-                        Choice::Lines { below, envelope } => match interval.stability() {
+                        Choice::Lines { below, envelope } => match stability {
                             Stability::On => {}
                             Stability::Off => *q = 0.0,
                             Stability::Unstable if *q < 0.0 => *q *= below,
@@ -714,7 +721,7 @@ impl LinearBounds {
                                 passed += envelope * envelopes.reach(column);
                                 passed += q.abs() * interval.upper.max(0.0);
                             }
-                            let held = DualLine::new(interval, rest, multiplier);
+                            let held = DualLine::new(interval, stability, rest, multiplier);
                             add(held.constant);
                             passed += held.magnitude;
                             *q = held.slope;
@@ -766,10 +773,15 @@ impl LinearBounds {
         if up.is_nan() { f64::INFINITY } else { up }
     }
 
+    /// At least the magnitude of every output of a hidden layer.
+    fn largest_outputs(&self, layer: usize) -> Vec<f64> {
+        let output = |index| self.neurons.output(NeuronId { layer, index }).magnitude();
+        (0..self.neurons.layer(layer).len()).map(output).collect()
+    }
+
     /// At least `Σ |w| |h|` for every neuron of a layer behind the first, or every logit.
     fn magnitudes_of(&self, layer: usize) -> Vec<f64> {
-        let largest: Vec<f64> =
-            self.neurons.layer(layer - 1).iter().map(|i| i.upper.max(0.0)).collect();
+        let largest = self.largest_outputs(layer - 1);
         let sums = self.network.affine(layer).magnitudes(&largest);
         sums.into_iter().map(|sum| self.allowance.up(sum)).collect()
     }
@@ -784,10 +796,10 @@ struct DualLine {
 }
 
 impl DualLine {
-    fn new(interval: Interval, q: f64, multiplier: f64) -> Self {
+    fn new(interval: Interval, stability: Stability, q: f64, multiplier: f64) -> Self {
         let Interval { lower, upper } = interval;
         let furthest = upper.max(-lower);
-        let (slope, constant) = match interval.stability() {
+        let (slope, constant) = match stability {
             Stability::On if multiplier == 0.0 => return Self::exact(q),
             Stability::Off if multiplier == 0.0 => return Self::exact(0.0),
             _ if !furthest.is_finite() => (multiplier, f64::INFINITY),

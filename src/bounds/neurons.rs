@@ -1,19 +1,25 @@
 //! Intervals of all hidden neurons.
 
+use std::sync::Arc;
+
 use super::interval::{Interval, Stability};
 use super::part::Part;
-use crate::network::NeuronId;
+use crate::network::{Network, NeuronId};
 
 /// An interval for the pre-activation of every hidden neuron, over a part of the set.
 #[derive(Clone, Debug)]
 pub struct NeuronBounds {
     part: Part,
     layers: Vec<Vec<Interval>>,
+    /// The neurons of each hidden layer that have no ReLU, ascending.
+    identities: Arc<[Vec<usize>]>,
 }
 
 impl NeuronBounds {
-    pub(super) fn new(part: Part, layers: Vec<Vec<Interval>>) -> Self {
-        Self { part, layers }
+    /// No intervals yet.
+    pub(super) fn of_no_layer(part: Part, network: &Network) -> Self {
+        let identities = network.hidden().iter().map(|layer| layer.identities().to_vec());
+        Self { part, layers: Vec::new(), identities: identities.collect() }
     }
 
     /// The part that they hold in.
@@ -36,7 +42,7 @@ impl NeuronBounds {
 
     /// The same intervals, over a part of the part.
     pub(super) fn over(&self, part: Part) -> Self {
-        Self { part, layers: self.layers.clone() }
+        Self { part, ..self.clone() }
     }
 
     /// The interval of one neuron.
@@ -44,15 +50,36 @@ impl NeuronBounds {
         self.layers[neuron.layer][neuron.index]
     }
 
+    fn is_identity(&self, NeuronId { layer, index }: NeuronId) -> bool {
+        self.identities[layer].binary_search(&index).is_ok()
+    }
+
+    /// What its interval says about a neuron. One without a ReLU is always on.
+    pub fn stability(&self, neuron: NeuronId) -> Stability {
+        self.stability_in(neuron, self.get(neuron))
+    }
+
+    /// What an interval would say about a neuron.
+    pub(super) fn stability_in(&self, neuron: NeuronId, interval: Interval) -> Stability {
+        if self.is_identity(neuron) { Stability::On } else { interval.stability() }
+    }
+
+    /// What a neuron's output may be.
+    pub fn output(&self, neuron: NeuronId) -> Interval {
+        let Interval { lower, upper } = self.get(neuron);
+        if self.is_identity(neuron) {
+            return Interval { lower, upper };
+        }
+        Interval { lower: lower.max(0.0), upper: upper.max(0.0) }
+    }
+
     /// The neurons that may be on or off.
     pub fn unstable(&self) -> impl Iterator<Item = NeuronId> + '_ {
         let of_layer = |(layer, intervals): (usize, &Vec<Interval>)| {
-            let unstable =
-                |(_, interval): &(usize, &Interval)| interval.stability() == Stability::Unstable;
-            let open = intervals.iter().enumerate().filter(unstable);
-            open.map(|(index, _)| NeuronId { layer, index }).collect::<Vec<_>>()
+            (0..intervals.len()).map(move |index| NeuronId { layer, index })
         };
-        self.layers.iter().enumerate().flat_map(of_layer)
+        let all = self.layers.iter().enumerate().flat_map(of_layer);
+        all.filter(|neuron| self.stability(*neuron) == Stability::Unstable)
     }
 
     /// Number of hidden layers.

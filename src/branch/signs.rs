@@ -185,7 +185,7 @@ impl SignNode {
         let mut multipliers = self.multipliers.clone();
         for id @ NeuronId { layer, index } in self.neurons.unstable() {
             // A stable neuron is no longer relaxed.
-            if half.neurons().get(id).stability() != Stability::Unstable {
+            if half.neurons().stability(id) != Stability::Unstable {
                 multipliers.neurons[layer][index] = NeuronDuals::default();
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::bounds::{Interval, NeuronBounds, Stability};
 use crate::lp::Col;
-use crate::network::{Activation, ActivationPattern, Network, NeuronId, Trace};
+use crate::network::{ActivationPattern, Network, NeuronId, Trace};
 
 /// A neuron that can be on or off: its output `h` is a column.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ impl NeuronSplit {
             let intervals = bounds.layer(layer).iter().enumerate();
             let cols = intervals.map(|(index, interval)| {
                 let id = NeuronId { layer, index };
-                split.add(id, network.activation(id), *interval, &pin)
+                split.add(id, bounds.stability(id), *interval, &pin)
             });
             let cols: Vec<Option<Col>> = cols.collect();
             split.columns.col_from_neuron.push(cols);
@@ -119,14 +119,14 @@ impl NeuronSplit {
     fn add(
         &mut self,
         id: NeuronId,
-        activation: Activation,
+        stability: Stability,
         interval: Interval,
         pin: impl Fn(NeuronId) -> Option<bool>,
     ) -> Option<Col> {
-        let held_on = match (activation, interval.stability()) {
-            (Activation::Identity, _) | (_, Stability::On) => Some(true),
-            (_, Stability::Off) => Some(false),
-            (_, Stability::Unstable) => pin(id).inspect(|_| self.pinned.push(id)),
+        let held_on = match stability {
+            Stability::On => Some(true),
+            Stability::Off => Some(false),
+            Stability::Unstable => pin(id).inspect(|_| self.pinned.push(id)),
         };
         if let Some(on) = held_on {
             self.held.set(id, on);

@@ -20,7 +20,8 @@ use rw_adv::search::SearchOptions;
 use rw_adv::sets::{InputSet, Norm, PixelRange};
 use rw_adv::solve::{BranchLimits, Goal};
 
-use super::{median, neuron_bounds, random_target, timed};
+use super::images::random_target;
+use super::measure::{median, neuron_bounds, timed};
 use crate::cli::positive;
 
 /// Parts enough for any time limit.
@@ -67,7 +68,7 @@ fn limit(text: &str) -> Result<(f64, f64), String> {
 }
 
 /// What branch and bound came to on one image.
-struct Outcome {
+struct BranchOutcome {
     image: usize,
     target: Label,
     answer: Answer,
@@ -109,7 +110,7 @@ fn answers(
     attack: &Attack,
     seconds: f64,
     target: impl Fn(&Sample, attack::Classification) -> Label + Sync,
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<BranchOutcome>> {
     let answer = |sample: &Sample| {
         let standing = attack::classify(model, sample)?;
         let target = target(sample, standing);
@@ -117,7 +118,7 @@ fn answers(
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
         let answer = image.attack(target, &budget, &())?;
         let seconds = budget.elapsed().as_secs_f64();
-        Ok(Outcome { image: sample.index, target, answer, seconds })
+        Ok(BranchOutcome { image: sample.index, target, answer, seconds })
     };
     samples.par_iter().map(answer).collect()
 }
@@ -144,8 +145,8 @@ fn rate(answer: &Answer) -> f64 {
     answer.solution.tree.nodes as f64 / answer.solution.tree.time.as_secs_f64()
 }
 
-fn row(out: &mut impl Write, outcome: &Outcome) -> Result<()> {
-    let Outcome { image, target, answer, seconds } = outcome;
+fn row(out: &mut impl Write, outcome: &BranchOutcome) -> Result<()> {
+    let BranchOutcome { image, target, answer, seconds } = outcome;
     let bound = answer.solution.bound.map_or(f64::NAN, |bound| bound.value());
     let (margin, tree) = (answer.solution.judgement.point().value(), &answer.solution.tree);
     let rate = if tree.nodes > 0 { format!("{:.0}", rate(answer)) } else { "-".into() };
@@ -231,7 +232,7 @@ fn beside_milp(
     out: &mut impl Write,
     model: &OnnxModel,
     samples: &[Sample],
-    outcomes: &[Outcome],
+    outcomes: &[BranchOutcome],
     args: &CompleteArgs,
 ) -> Result<()> {
     let many = args.milps.min(outcomes.len());
@@ -240,7 +241,7 @@ fn beside_milp(
     }
     let picked: Vec<usize> = (0..many).map(|k| k * outcomes.len() / many).collect();
     let solve = |&k: &usize| -> Result<(f64, Option<f64>, bool)> {
-        let Outcome { target, answer, .. } = &outcomes[k];
+        let BranchOutcome { target, answer, .. } = &outcomes[k];
         let set = InputSet::ball(Norm::L1, &samples[k].pixels, args.optima.0, PixelRange::UNIT);
         let predicted = attack::classify(model, &samples[k])?.predicted;
         let problem = Problem::margin(&model.network, set, predicted, *target);
@@ -263,7 +264,7 @@ fn beside_milp(
     )?;
     let (mut ours, mut theirs, mut finished) = (0.0, 0.0, 0);
     for (&k, (seconds, claimed, done)) in picked.iter().zip(&milps) {
-        let Outcome { image, answer, seconds: own, .. } = &outcomes[k];
+        let BranchOutcome { image, answer, seconds: own, .. } = &outcomes[k];
         let bound = answer.solution.bound.map_or(f64::NAN, |bound| bound.value());
         writeln!(
             out,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::runs::Run;
+use super::method_run::MethodRun;
 
 /// Below this relative difference two values are a tie.
 pub const TIE: f64 = 1e-3;
@@ -17,20 +17,20 @@ pub fn gain(a: f64, b: f64) -> f64 {
 }
 
 /// The runs of an experiment: instances in their order, and what each method made of them.
-pub struct Results<'r> {
+pub struct MethodComparison<'r> {
     pub methods: Vec<String>,
-    pub instances: Vec<TableRow<'r>>,
+    pub instances: Vec<InstanceRow<'r>>,
 }
 
 /// One instance.
-pub struct TableRow<'r> {
+pub struct InstanceRow<'r> {
     pub name: &'r str,
     pub group: &'r str,
-    runs: BTreeMap<&'r str, &'r Run>,
+    runs: BTreeMap<&'r str, &'r MethodRun>,
 }
 
-impl<'r> TableRow<'r> {
-    pub fn run(&self, method: &str) -> Option<&'r Run> {
+impl<'r> InstanceRow<'r> {
+    pub fn run(&self, method: &str) -> Option<&'r MethodRun> {
         self.runs.get(method).copied()
     }
 
@@ -46,7 +46,7 @@ impl<'r> TableRow<'r> {
 
 /// Method `a` against method `b`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Duel {
+pub struct WinCounts {
     pub instances: usize,
     pub clear_wins: usize,
     pub wins: usize,
@@ -55,18 +55,18 @@ pub struct Duel {
     pub clear_losses: usize,
 }
 
-impl<'r> Results<'r> {
+impl<'r> MethodComparison<'r> {
     /// Sorts the runs of the asked methods and instances.
     pub fn new(
         methods: Vec<String>,
         names: &'r [(String, String)],
-        runs: &'r BTreeMap<(String, String), Run>,
+        runs: &'r BTreeMap<(String, String), MethodRun>,
     ) -> Self {
         let of = |(name, group): &'r (String, String)| {
             let asked =
                 methods.iter().filter_map(|method| runs.get(&(name.clone(), method.clone())));
             let runs = asked.map(|run| (run.method.as_str(), run)).collect();
-            TableRow { name, group, runs }
+            InstanceRow { name, group, runs }
         };
         let instances = names.iter().map(of).filter(|row| !row.runs.is_empty()).collect();
         Self { methods, instances }
@@ -84,32 +84,33 @@ impl<'r> Results<'r> {
     }
 
     /// The values of two methods, where both have one.
-    pub fn pairs(&self, a: &str, b: &str) -> impl Iterator<Item = (&TableRow<'r>, f64, f64)> {
-        let both = move |row: &'_ TableRow<'r>| Some((row.value(a)?, row.value(b)?));
+    pub fn pairs(&self, a: &str, b: &str) -> impl Iterator<Item = (&InstanceRow<'r>, f64, f64)> {
+        let both = move |row: &'_ InstanceRow<'r>| Some((row.value(a)?, row.value(b)?));
         self.instances.iter().filter_map(move |row| both(row).map(|(a, b)| (row, a, b)))
     }
 
-    pub fn duel(&self, a: &str, b: &str) -> Duel {
-        let mut duel = Duel::default();
+    /// How often which of two methods is better.
+    pub fn win_counts(&self, a: &str, b: &str) -> WinCounts {
+        let mut counts = WinCounts::default();
         for (_, a, b) in self.pairs(a, b) {
             let gain = gain(a, b);
-            duel.instances += 1;
-            duel.clear_wins += usize::from(gain >= CLEAR);
-            duel.wins += usize::from(gain > TIE);
-            duel.losses += usize::from(gain < -TIE);
-            duel.clear_losses += usize::from(gain <= -CLEAR);
+            counts.instances += 1;
+            counts.clear_wins += usize::from(gain >= CLEAR);
+            counts.wins += usize::from(gain > TIE);
+            counts.losses += usize::from(gain < -TIE);
+            counts.clear_losses += usize::from(gain <= -CLEAR);
         }
-        duel.ties = duel.instances - duel.wins - duel.losses;
-        duel
+        counts.ties = counts.instances - counts.wins - counts.losses;
+        counts
     }
 
     /// The instances in which `method` is further than a tie below the best of all, worst first, with how far.
-    pub fn losses(&self, method: &str) -> Vec<(&TableRow<'r>, f64)> {
+    pub fn losses(&self, method: &str) -> Vec<(&InstanceRow<'r>, f64)> {
         let behind = self.instances.iter().filter_map(|row| {
             let gain = gain(row.value(method)?, row.best());
             (gain < -TIE).then_some((row, gain))
         });
-        let mut behind: Vec<(&TableRow, f64)> = behind.collect();
+        let mut behind: Vec<(&InstanceRow, f64)> = behind.collect();
         behind.sort_by(|a, b| a.1.total_cmp(&b.1));
         behind
     }
@@ -128,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn duels_count_by_hand() {
+    fn wins_are_counted_by_hand() {
         let run = |instance: &str, method: &str, value: f64| {
             let key = (instance.to_owned(), method.to_owned());
-            let run = Run {
+            let run = MethodRun {
                 instance: key.0.clone(),
                 group: "g".into(),
                 method: key.1.clone(),
@@ -160,10 +161,10 @@ mod tests {
         }
         runs.extend([run("alone", "a", 1.0)]);
         names.push(("alone".to_owned(), "g".to_owned()));
-        let results = Results::new(vec!["a".into(), "b".into()], &names, &runs);
-        let duel =
-            Duel { instances: 4, clear_wins: 1, wins: 2, ties: 1, losses: 1, clear_losses: 1 };
-        assert_eq!(results.duel("a", "b"), duel);
+        let results = MethodComparison::new(vec!["a".into(), "b".into()], &names, &runs);
+        let counts =
+            WinCounts { instances: 4, clear_wins: 1, wins: 2, ties: 1, losses: 1, clear_losses: 1 };
+        assert_eq!(results.win_counts("a", "b"), counts);
         let losses: Vec<&str> = results.losses("a").iter().map(|(row, _)| row.name).collect();
         assert_eq!(losses, ["i3"]);
         assert_eq!(results.groups(), ["g"]);

@@ -4,22 +4,24 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use rw_adv::network::{Label, Network, torch};
+use rw_adv::network::{Network, torch};
 use rw_adv::problem::{Objective, Problem};
-use rw_adv::sets::{InputSet, Norm, PixelRange};
-use std::sync::Arc;
+use rw_adv::sets::InputSet;
+
+use crate::bench::images::{BenchImage, ImageArgs};
 
 /// A size of random networks: inputs, hidden layers and their width; written `1000x2x500`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size {
+pub struct NetworkSize {
     pub inputs: usize,
     pub layers: usize,
     pub width: usize,
 }
 
-impl Size {
+impl NetworkSize {
     /// The paper's sizes, in the order of its table.
     pub fn of_the_paper() -> Vec<Self> {
         let mut sizes = Vec::new();
@@ -38,13 +40,13 @@ impl Size {
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for NetworkSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}x{}", self.inputs, self.layers, self.width)
     }
 }
 
-impl FromStr for Size {
+impl FromStr for NetworkSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -86,64 +88,54 @@ impl FromStr for Seeds {
 }
 
 /// One problem.
-pub struct Instance<'m> {
+pub struct Instance {
     /// Its name in all files.
     pub name: String,
     /// What it is counted under: the size, or the budget.
     pub group: String,
     /// Seed of all methods' random choices.
     pub seed: u64,
-    kind: Kind<'m>,
+    kind: InstanceKind,
 }
 
-enum Kind<'m> {
+enum InstanceKind {
+    /// Made when it is needed: networks are large.
     Random {
-        size: Size,
+        size: NetworkSize,
         seed: u64,
     },
-    Image {
-        network: &'m Arc<Network>,
-        pixels: Vec<f64>,
-        delta: f64,
-        predicted: Label,
-        target: Label,
-    },
+    Image(Problem),
 }
 
-impl<'m> Instance<'m> {
+impl Instance {
     /// A network as PyTorch draws it with this seed; maximise its output over the unit box.
-    pub fn random(size: Size, seed: u64) -> Self {
+    pub fn random(size: NetworkSize, seed: u64) -> Self {
         let name = format!("{size}_seed{seed}");
-        Self { name, group: size.to_string(), seed, kind: Kind::Random { size, seed } }
+        Self { name, group: size.to_string(), seed, kind: InstanceKind::Random { size, seed } }
     }
 
     /// The optimal adversary at an image.
-    pub fn image(
-        network: &'m Arc<Network>,
-        image: usize,
-        pixels: Vec<f64>,
-        delta: f64,
-        (predicted, target): (Label, Label),
-    ) -> Self {
-        let name = format!("image{image}_c{predicted}_w{target}");
-        let kind = Kind::Image { network, pixels, delta, predicted, target };
-        Self { name, group: format!("L1 budget {delta}"), seed: image as u64, kind }
+    pub fn image(args: &ImageArgs, network: &Arc<Network>, image: &BenchImage) -> Self {
+        let BenchImage { image: index, predicted, runner_up, .. } = image;
+        let name = format!("image{index}_c{predicted}_w{runner_up}");
+        let kind = InstanceKind::Image(args.problem(network, image, *runner_up));
+        Self { name, group: format!("L1 budget {}", args.delta), seed: *index as u64, kind }
     }
 
-    /// Does something with the problem: a random network lives only that long.
-    pub fn with_problem<T>(&self, act: impl FnOnce(&Problem) -> T) -> Result<T> {
+    /// The problem.
+    ///
+    /// # Errors
+    /// When the random network cannot be made.
+    pub fn problem(&self) -> Result<Problem> {
         match &self.kind {
-            Kind::Random { size, seed } => {
+            InstanceKind::Random { size, seed } => {
                 let network = torch::linear_stack(&size.widths(), *seed);
                 let network = Arc::new(network.with_context(|| format!("--sizes {size}"))?);
                 let n = network.inputs();
                 let set = InputSet::new_box(&vec![0.0; n], &vec![1.0; n]);
-                Ok(act(&Problem::new(&network, set, Objective::new(vec![1.0]))))
+                Ok(Problem::new(&network, set, Objective::new(vec![1.0])))
             }
-            Kind::Image { network, pixels, delta, predicted, target } => {
-                let set = InputSet::ball(Norm::L1, pixels, *delta, PixelRange::UNIT);
-                Ok(act(&Problem::margin(network, set, *predicted, *target)))
-            }
+            InstanceKind::Image(problem) => Ok(problem.clone()),
         }
     }
 }
@@ -154,12 +146,12 @@ mod tests {
 
     #[test]
     fn sizes_and_seeds_are_read() {
-        let size = Size { inputs: 1000, layers: 2, width: 500 };
+        let size = NetworkSize { inputs: 1000, layers: 2, width: 500 };
         assert_eq!("1000x2x500".parse(), Ok(size));
         assert_eq!(size.to_string(), "1000x2x500");
         assert_eq!(size.widths(), [1000, 500, 500, 1]);
         for wrong in ["", "10x2", "10x0x5", "axbxc", "10x2x5x1", "-1x2x3"] {
-            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+            assert!(wrong.parse::<NetworkSize>().is_err(), "{wrong}");
         }
         assert_eq!("50,53".parse(), Ok(Seeds(vec![50, 53])));
         assert_eq!("50..53, 7".parse(), Ok(Seeds(vec![7, 50, 51, 52])));
@@ -171,6 +163,6 @@ mod tests {
 
     #[test]
     fn the_paper_has_ninety_instances() {
-        assert_eq!(Size::of_the_paper().len() * 5, 90);
+        assert_eq!(NetworkSize::of_the_paper().len() * 5, 90);
     }
 }

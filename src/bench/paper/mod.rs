@@ -1,9 +1,13 @@
 //! `rw-adv bench paper`: the paper's experiments with every method, side by side, in equal time.
 
 mod compare;
+mod figures;
 mod files;
 mod instances;
-mod runs;
+mod markdown;
+mod method_run;
+mod store;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,11 +24,11 @@ use rw_adv::search::Method;
 
 use sha2::{Digest, Sha256};
 
-use super::Problems;
+use super::images::ImageArgs;
 use crate::cli::{STOP, catch_interrupts, method, positive};
-use compare::Results;
-use instances::{Instance, Seeds, Size};
-use runs::{Manifest, Store};
+use compare::MethodComparison;
+use instances::{Instance, NetworkSize, Seeds};
+use store::{PaperManifest, PaperStore};
 
 #[derive(clap::Args)]
 pub struct PaperArgs {
@@ -42,7 +46,7 @@ pub struct PaperArgs {
     methods: Vec<Method>,
     /// Random networks: inputs, hidden layers and width, such as 1000x2x500 [default: the paper's 18]
     #[arg(long, value_delimiter = ',', value_name = "NxLxW")]
-    sizes: Vec<Size>,
+    sizes: Vec<NetworkSize>,
     /// Random networks: seeds, as for torch.manual_seed
     #[arg(long, default_value = "50..55")]
     seeds: Seeds,
@@ -78,27 +82,26 @@ impl Experiment {
 pub fn run(out: &mut (impl Write + Send), args: PaperArgs) -> Result<()> {
     match args.experiment {
         Experiment::Random => {
-            let sizes =
-                if args.sizes.is_empty() { Size::of_the_paper() } else { args.sizes.clone() };
+            let sizes = if args.sizes.is_empty() {
+                NetworkSize::of_the_paper()
+            } else {
+                args.sizes.clone()
+            };
             let of_size =
                 |&size| args.seeds.0.iter().map(move |&seed| Instance::random(size, seed));
             let instances: Vec<Instance> = sizes.iter().flat_map(of_size).collect();
             compare(out, &args, &instances, BTreeMap::new())
         }
         Experiment::Mnist => {
-            let problems = Problems {
+            let images = ImageArgs {
                 model: args.model.clone(),
                 data: args.data.clone(),
                 images: args.images.clone(),
                 delta: args.delta,
             };
-            let (model, list) = problems.open()?;
-            let of_image = |image: super::BenchImage| {
-                let pair = (image.predicted, image.runner_up);
-                let network = &model.network;
-                Instance::image(network, image.image, image.pixels, args.delta, pair)
-            };
-            let instances: Vec<Instance> = list.into_iter().map(of_image).collect();
+            let (model, list) = images.open()?;
+            let of_image = |image| Instance::image(&images, &model.network, image);
+            let instances: Vec<Instance> = list.iter().map(of_image).collect();
             compare(out, &args, &instances, settings(&args, &model))
         }
     }
@@ -119,6 +122,7 @@ fn binary_sha256() -> Result<String> {
     Ok(hex::encode(Sha256::digest(bytes)))
 }
 
+/// Runs all methods on all instances, and writes what comes out.
 fn compare(
     out: &mut (impl Write + Send),
     args: &PaperArgs,
@@ -135,15 +139,40 @@ fn compare(
             methods.push(*method);
         }
     }
-    let manifest = Manifest {
+    let manifest = PaperManifest {
         experiment: args.experiment.name().to_owned(),
         seconds: args.seconds,
         settings,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         binary: binary_sha256()?,
     };
-    let store = Store::open(&directory, &manifest)?;
+    let mut store = PaperStore::open(&directory, &manifest)?;
     catch_interrupts()?;
+    run_all(out, instances, &methods, args.seconds, &mut store)?;
+    if STOP.load(Ordering::Relaxed) {
+        writeln!(out, "interrupted: the same command goes on in {}", directory.display())?;
+        return Ok(());
+    }
+    let names: Vec<(String, String)> =
+        instances.iter().map(|i| (i.name.clone(), i.group.clone())).collect();
+    let methods = methods.iter().map(|method| method.name().to_owned()).collect();
+    let results = MethodComparison::new(methods, &names, &store.runs);
+    files::write(&store.directory, &manifest, &results)?;
+    for line in verdict::sentences(&results) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "written: {}/REPORT.md", directory.display())?;
+    Ok(())
+}
+
+/// Runs what the store does not have yet, on all cores.
+fn run_all(
+    out: &mut (impl Write + Send),
+    instances: &[Instance],
+    methods: &[Method],
+    seconds: f64,
+    store: &mut PaperStore,
+) -> Result<()> {
     let all = instances.iter().flat_map(|i| methods.iter().map(move |&method| (i, method)));
     let left: Vec<(&Instance, Method)> =
         all.filter(|(instance, method)| !store.has(&instance.name, *method)).collect();
@@ -158,10 +187,7 @@ fn compare(
         if STOP.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let names = (instance.name.as_str(), instance.group.as_str());
-        let run = instance.with_problem(|problem| {
-            runs::run(problem, names, method, instance.seed, args.seconds)
-        })?;
+        let run = method_run::run(instance, method, seconds)?;
         if STOP.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -174,18 +200,5 @@ fn compare(
         )?;
         out.flush()?;
         store.add(run)
-    })?;
-    let (store, out) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if STOP.load(Ordering::Relaxed) {
-        writeln!(out, "interrupted: the same command goes on in {}", directory.display())?;
-        return Ok(());
-    }
-    let names: Vec<(String, String)> =
-        instances.iter().map(|i| (i.name.clone(), i.group.clone())).collect();
-    let methods = methods.iter().map(|method| method.name().to_owned()).collect();
-    let results = Results::new(methods, &names, &store.runs);
-    files::write(&store.directory, &manifest, &results)?;
-    files::summary(out, &results)?;
-    writeln!(out, "written: {}/REPORT.md", directory.display())?;
-    Ok(())
+    })
 }

@@ -1,93 +1,23 @@
-//! One method on one instance: run, recorded, and found again when a run is continued.
+//! The directory of one experiment: what has been run so far, and a place for more.
+//!
+//! It is not the store of `run`: its records are those of an instance and a method, which are not known when the directory is
+//! made. More methods and more instances may join later, and nothing is shared between processes.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::bounds::{Arithmetic, LinearBounds, NeuronBounds, UpperRelaxation};
-use rw_adv::budget::Budget;
-use rw_adv::problem::Problem;
 use rw_adv::record::json;
-use rw_adv::search::{Method, SearchOptions, SearchStop, search};
+use rw_adv::search::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::STOP;
-
-/// What a method did with an instance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
-    pub instance: String,
-    pub group: String,
-    pub method: String,
-    /// The best value, by the network's own forward pass.
-    pub value: f64,
-    pub seconds: f64,
-    pub seconds_to_best: f64,
-    pub starts: usize,
-    /// Local searches that came to their end in time.
-    pub finished: usize,
-    pub regions: usize,
-    pub lps: usize,
-    pub iterations: usize,
-    /// What branch and bound claims no point can exceed.
-    pub claimed_bound: Option<f64>,
-    /// Whether branch and bound claims that its value is optimal.
-    pub claimed_optimal: bool,
-    /// When which value was reached.
-    pub trace: Vec<(f64, f64)>,
-}
-
-/// Runs a method; the time counts for all it does, bounds of neurons included.
-pub fn run(
-    problem: &Problem,
-    (instance, group): (&str, &str),
-    method: Method,
-    seed: u64,
-    seconds: f64,
-) -> Run {
-    let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), Some(&STOP));
-    let bounds: OnceCell<NeuronBounds> = OnceCell::new();
-    let make = || {
-        bounds.get_or_init(|| {
-            let (network, set) = (&problem.network, &problem.set);
-            let half = budget.half();
-            LinearBounds::new(network, set, UpperRelaxation::Envelopes, Arithmetic::Exact, &half)
-                .neurons()
-                .clone()
-        })
-    };
-    let options = SearchOptions { seed, patience: usize::MAX, method, ..SearchOptions::default() };
-    let mut trace = Vec::new();
-    let found = search(problem, &make, &options, &budget, |better| {
-        trace.push((budget.elapsed().as_secs_f64(), better.margin));
-        ControlFlow::Continue(())
-    });
-    Run {
-        instance: instance.to_owned(),
-        group: group.to_owned(),
-        method: method.name().to_owned(),
-        value: found.best.margin,
-        seconds: budget.elapsed().as_secs_f64(),
-        seconds_to_best: found.time_to_best.as_secs_f64(),
-        starts: found.starts,
-        finished: found.finished,
-        regions: found.work.regions,
-        lps: found.work.lps,
-        iterations: found.work.iterations,
-        claimed_bound: found.claimed_bound,
-        claimed_optimal: found.stop == SearchStop::Claimed,
-        trace,
-    }
-}
+use super::method_run::MethodRun;
 
 /// What all runs of a directory have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct PaperManifest {
     pub experiment: String,
     pub seconds: f64,
     /// Anything else that makes a difference, by the option's name.
@@ -97,7 +27,7 @@ pub struct Manifest {
     pub binary: String,
 }
 
-impl Manifest {
+impl PaperManifest {
     /// What differs, in words.
     fn difference(&self, other: &Self) -> Option<String> {
         let told = |manifest: &Self| {
@@ -119,24 +49,24 @@ impl Manifest {
 }
 
 /// The directory of one experiment: what has been run so far, one line each, and a place for more.
-pub struct Store {
+pub struct PaperStore {
     pub directory: PathBuf,
     file: File,
-    pub runs: BTreeMap<(String, String), Run>,
+    pub runs: BTreeMap<(String, String), MethodRun>,
 }
 
 const MANIFEST: &str = "manifest.json";
 const RUNS: &str = "runs.jsonl";
 
-impl Store {
+impl PaperStore {
     /// Makes the directory, or opens one that was left unfinished by a run with the same settings.
-    pub fn open(directory: &Path, manifest: &Manifest) -> Result<Self> {
+    pub fn open(directory: &Path, manifest: &PaperManifest) -> Result<Self> {
         let at = |path: &Path| format!("{}", path.display());
         fs::create_dir_all(directory).with_context(|| at(directory))?;
         let path = directory.join(MANIFEST);
         match fs::read(&path) {
             Ok(text) => {
-                let theirs: Manifest = json::parse(&text).with_context(|| at(&path))?;
+                let theirs: PaperManifest = json::parse(&text).with_context(|| at(&path))?;
                 if let Some(difference) = manifest.difference(&theirs) {
                     bail!(
                         "{}: holds another run ({difference}); name another --out",
@@ -173,7 +103,7 @@ impl Store {
         }
         let whole = text.split(|&byte| byte == b'\n').filter_map(|l| json::parse(l).ok());
         let runs =
-            whole.map(|run: Run| ((run.instance.clone(), run.method.clone()), run)).collect();
+            whole.map(|run: MethodRun| ((run.instance.clone(), run.method.clone()), run)).collect();
         Ok(Self { directory: directory.to_owned(), file, runs })
     }
 
@@ -182,7 +112,7 @@ impl Store {
     }
 
     /// Keeps a run, on disk first, with a single write.
-    pub fn add(&mut self, run: Run) -> Result<()> {
+    pub fn add(&mut self, run: MethodRun) -> Result<()> {
         let mut line = Vec::new();
         let path = self.directory.join(RUNS);
         let written = json::line(&mut line, &run).and_then(|()| self.file.write_all(&line));
@@ -196,8 +126,8 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn manifest(seconds: f64) -> Manifest {
-        Manifest {
+    fn manifest(seconds: f64) -> PaperManifest {
+        PaperManifest {
             experiment: "random".into(),
             seconds,
             settings: BTreeMap::new(),
@@ -206,8 +136,8 @@ mod tests {
         }
     }
 
-    fn some_run(instance: &str) -> Run {
-        Run {
+    fn some_run(instance: &str) -> MethodRun {
+        MethodRun {
             instance: instance.into(),
             group: "g".into(),
             method: "rw".into(),
@@ -229,7 +159,7 @@ mod tests {
     fn a_run_is_continued_where_it_was_torn() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("runs");
-        let mut store = Store::open(&path, &manifest(1.0)).expect("a new directory");
+        let mut store = PaperStore::open(&path, &manifest(1.0)).expect("a new directory");
         store.add(some_run("a")).expect("can be written");
         drop(store);
         let torn = b"{\"instance\":\"b\",\"gro";
@@ -237,11 +167,11 @@ mod tests {
         file.write_all(torn).expect("can be written");
         drop(file);
 
-        let mut store = Store::open(&path, &manifest(1.0)).expect("the same settings");
+        let mut store = PaperStore::open(&path, &manifest(1.0)).expect("the same settings");
         assert!(store.has("a", Method::Rw) && !store.has("b", Method::Rw));
         store.add(some_run("c")).expect("can be written");
         drop(store);
-        let store = Store::open(&path, &manifest(1.0)).expect("the same settings");
+        let store = PaperStore::open(&path, &manifest(1.0)).expect("the same settings");
         assert_eq!(
             store.runs.values().cloned().collect::<Vec<_>>(),
             [some_run("a"), some_run("c")]
@@ -251,12 +181,13 @@ mod tests {
     #[test]
     fn other_settings_and_other_peoples_files_are_left_alone() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        Store::open(directory.path(), &manifest(1.0)).map(|_| ()).expect("an empty directory");
-        let error = Store::open(directory.path(), &manifest(2.0)).map(|_| ()).expect_err("differs");
+        PaperStore::open(directory.path(), &manifest(1.0)).map(|_| ()).expect("an empty directory");
+        let error =
+            PaperStore::open(directory.path(), &manifest(2.0)).map(|_| ()).expect_err("differs");
         assert!(error.to_string().contains("--seconds 1 there, 2 asked"), "{error}");
         let other = directory.path().join("other");
         fs::create_dir(&other).expect("a directory");
         fs::write(other.join("thesis.tex"), "precious").expect("a file");
-        assert!(Store::open(&other, &manifest(1.0)).is_err());
+        assert!(PaperStore::open(&other, &manifest(1.0)).is_err());
     }
 }

@@ -1,0 +1,27 @@
+//! How long something takes, and what is typical.
+
+use rw_adv::bounds::{Arithmetic, LinearBounds, NeuronBounds, UpperRelaxation};
+use rw_adv::budget::Budget;
+use rw_adv::problem::Problem;
+
+/// Runs `work` and tells how long it took, in seconds.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let clock = Budget::unlimited();
+    let result = work();
+    (result, clock.elapsed().as_secs_f64())
+}
+
+/// The value in the middle.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Bounds of all neurons, as long as they take.
+pub fn neuron_bounds(problem: &Problem) -> NeuronBounds {
+    let (network, set) = (&problem.network, &problem.set);
+    let unlimited = Budget::unlimited();
+    LinearBounds::new(network, set, UpperRelaxation::Envelopes, Arithmetic::Exact, &unlimited)
+        .neurons()
+        .clone()
+}

@@ -2,7 +2,9 @@
 
 mod bench;
 mod cli;
+mod interrupt;
 mod logger;
+mod values;
 
 use std::panic;
 use std::process::ExitCode;

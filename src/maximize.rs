@@ -123,6 +123,11 @@ impl Maximization {
         Self { solver: Solver::new(judge, set, options), domain: domain.clone(), objective }
     }
 
+    /// Where inputs may lie.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
     /// Writes the problem as a MILP for other solvers. The column `up_7` is input 7 minus its lower bound.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use rw_adv::solve::{BranchLimits, Goal};
 
 use super::images::random_target;
 use super::measure::{median, neuron_bounds, timed};
-use crate::cli::positive;
+use crate::values::positive;
 
 /// Parts enough for any time limit.
 const MOST_NODES: usize = 10_000_000;

@@ -14,7 +14,7 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::sets::{InputSet, Norm, PixelRange};
 
-use crate::cli::positive;
+use crate::values::positive;
 
 // Not a doc comment, which clap would show: which images of which model, and how far they may be changed.
 #[derive(Args)]

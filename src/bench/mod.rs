@@ -15,7 +15,7 @@ use std::io;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::cli::positive;
+use crate::values::positive;
 use complete::CompleteArgs;
 use images::ImageArgs;
 use paper::PaperArgs;

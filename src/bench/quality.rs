@@ -13,7 +13,7 @@ use rw_adv::search::{SearchOptions, search};
 
 use super::images::{ImageArgs, random_target};
 use super::measure::{neuron_bounds, timed};
-use crate::cli::positive;
+use crate::values::positive;
 
 #[derive(Args)]
 pub struct QualityArgs {

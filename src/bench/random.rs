@@ -17,7 +17,7 @@ use rw_adv::search::ascend_from;
 use rw_adv::sets::InputSet;
 use rw_adv::walk::{WayOut, walk};
 
-use crate::cli::positive;
+use crate::values::positive;
 
 #[derive(Args)]
 pub struct RandomArgs {

@@ -2,7 +2,7 @@
 
 use rw_adv::solve::BranchLimits;
 
-use super::{at_least_one, positive};
+use crate::values::{at_least_one, positive};
 
 #[derive(clap::Args)]
 pub struct BranchArgs {

@@ -11,6 +11,7 @@ use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Problem;
 use rw_adv::proof::{CheckedClaim, ProofFile, SCHEMA, check};
+use rw_adv::record::json;
 use rw_adv::sets::{InputSet, PixelRange};
 
 #[derive(clap::Args)]
@@ -74,7 +75,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn read(file: &Path) -> Result<ProofFile> {
     let text = fs::read(file).with_context(|| file.display().to_string())?;
     let proof: ProofFile =
-        serde_json::from_slice(&text).with_context(|| format!("{}: no proof", file.display()))?;
+        json::parse(&text).with_context(|| format!("{}: no proof", file.display()))?;
     if proof.schema != SCHEMA {
         bail!("{}: is a {:?}, not a {SCHEMA:?}", file.display(), proof.schema);
     }

@@ -1,6 +1,6 @@
-//! `rw-adv report`: a result directory as one page; and what a run writes for other programs when it ends.
+//! What is written for other programs when a run ends.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,27 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rw_adv::record::json::Fields;
 use rw_adv::record::{AttackRecord, ImageOutcomes, image_outcomes};
-use rw_adv::report::figure::Gaps;
-use rw_adv::report::{csv, gallery, junit};
-use rw_adv::run::{read_run, write_report};
-
-#[derive(clap::Args)]
-pub struct ReportArgs {
-    /// The result directory: the --out of a run
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
-    #[command(flatten)]
-    exports: ExportArgs,
-    /// Also draw margin and bound of every search (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = figure_file)]
-    plot: Option<PathBuf>,
-    /// Also draw the first ten adversaries side by side: image, adversary, difference, one below the other (.png)
-    #[arg(long, value_name = "FILE", value_parser = png_file)]
-    strip: Option<PathBuf>,
-}
-
-/// Adversaries in a strip.
-const STRIP: usize = 10;
+use rw_adv::report::{csv, junit};
 
 /// What is written for other programs, and what it takes to fail.
 #[derive(clap::Args)]
@@ -64,45 +44,6 @@ fn share(text: &str) -> Result<f64, String> {
         }
         Err(_) => Err("neither a share such as 0.9 nor a percentage such as 90%".into()),
     }
-}
-
-fn figure_file(text: &str) -> Result<PathBuf, String> {
-    let file = PathBuf::from(text);
-    if file.extension().is_some_and(|end| end == "svg" || end == "png") {
-        Ok(file)
-    } else {
-        Err("must end in .svg or .png".into())
-    }
-}
-
-fn png_file(text: &str) -> Result<PathBuf, String> {
-    let file = PathBuf::from(text);
-    if file.extension().is_some_and(|end| end == "png") {
-        Ok(file)
-    } else {
-        Err("must end in .png".into())
-    }
-}
-
-/// Makes the report of a directory again.
-pub fn run(args: &ReportArgs) -> Result<ExitCode> {
-    let exports = args.exports.open()?;
-    let stored = read_run(&args.directory)?;
-    write_report(&args.directory, &stored)?;
-    if let Some(file) = &args.plot {
-        let figure = Gaps::of(&stored.records).drawing();
-        let is_png = file.extension().is_some_and(|end| end == "png");
-        let drawn = if is_png { figure.png() } else { figure.svg().map(String::into_bytes) };
-        let written = drawn.and_then(|bytes| fs::write(file, bytes));
-        written.with_context(|| format!("{}: cannot write", file.display()))?;
-    }
-    if let Some(file) = &args.strip {
-        let strip = gallery(&stored, STRIP).with_context(|| {
-            format!("--strip: {} has no pictures of adversaries", args.directory.display())
-        })?;
-        fs::write(file, strip).with_context(|| format!("{}: cannot write", file.display()))?;
-    }
-    Ok(fail_with(exports.write(&stored.records, &stored.settings)?))
 }
 
 /// Exit code 1 and a line on stderr if certified accuracy falls short.

@@ -1,9 +1,9 @@
 //! `rw-adv maximize`: the largest value of a linear function of the outputs over a domain.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -12,16 +12,19 @@ use rw_adv::encode::EncodeError;
 use rw_adv::formula::Linear;
 use rw_adv::maximize::Maximization;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::record::{Contents, MaximizeRecord, MaximizeSettings, json};
-use rw_adv::report;
-use rw_adv::run::ResultDirectory;
+use rw_adv::record::json::{self, Fields};
+use rw_adv::record::{MaximizeRecord, MaximizeSettings};
+use rw_adv::report::text;
+use rw_adv::run::{Batch, Destination, MaximizeJob, OpenMode, RunLimits};
 use rw_adv::sets::Domain;
 use rw_adv::solve::SolveOptions;
+use sha2::{Digest, Sha256};
 
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
-use super::workload::{STOP, catch_interrupts};
-use super::{milp_file, positive};
+use super::run_args::show_plan;
+use crate::interrupt::{STOP, catch_interrupts};
+use crate::values::{file_of, positive};
 
 #[derive(clap::Args)]
 pub struct MaximizeArgs {
@@ -53,14 +56,22 @@ pub struct MaximizeArgs {
     /// Write result.json and the point (point.npy, f64) to a new directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Continue the run in --out: a result that is finished there is printed, one that was interrupted is made again
+    ///
+    /// The directory's manifest.json keeps the settings and the SHA-256 of model and constraints; a run that differs is refused.
+    #[arg(long, requires = "out")]
+    resume: bool,
     /// Print JSON on stdout instead of text
     #[arg(long)]
     json: bool,
+    /// Print what would be done, and on what; nothing is searched and nothing written
+    #[arg(long)]
+    dry_run: bool,
     /// First write the problem as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
     /// of the first hidden layer, where the bounds leave its state open.
-    #[arg(long, value_name = "FILE", value_parser = milp_file)]
+    #[arg(long, value_name = "FILE", value_parser = file_of(["mps", "lp"]))]
     write_model: Option<PathBuf>,
 }
 
@@ -81,61 +92,95 @@ fn bounds(text: &str) -> Result<[f64; 2], String> {
 /// Prints the best point.
 pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let clock = Budget::unlimited();
-    let options = args.method.options(args.seed)?;
     let model = OnnxModel::load(&args.model)?;
-    let objective = Linear::of_outputs(&args.objective, model.network.outputs());
-    let objective = objective.context("--objective")?;
-    let [lower, upper] = args.bounds;
-    let mut domain = Domain::new_box(model.network.inputs(), lower, upper);
-    if let Some(file) = &args.constraints {
-        domain = domain.with_file(file)?;
-    }
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
-    let file = args.constraints.as_deref().unwrap_or(Path::new("")).display();
-    let branch = args.branch.options(1);
-    let solving = SolveOptions { search: options, branch, ..SolveOptions::default() };
-    let problem = match Maximization::new(&model, &domain, &objective, &solving, &budget) {
-        Ok(problem) => problem,
-        Err(EncodeError::Infeasible) => bail!("{file}: no input keeps all bounds and constraints"),
-        Err(EncodeError::Budget) if budget.is_cancelled() => return Ok(ExitCode::from(130)),
-        Err(EncodeError::Budget) => bail!("{file}: no time to find an input that keeps all of it"),
-        Err(error) => bail!("{file}: {error}"),
-    };
-    // A result directory is made once nothing is left to refuse.
-    problem.accepts(options.method)?;
-    let mut results =
-        args.out.map(|out| ResultDirectory::create(&out, Contents::Maximum)).transpose()?;
+    let Some(job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };
+    let settings = args.manifest_settings(&job.settings)?;
+    let mode = if args.resume { OpenMode::Resume } else { OpenMode::New };
+    let destination = Destination { directory: args.out.clone(), mode };
+    if args.dry_run {
+        return show_plan(&job, &[()], &settings, &destination, args.json);
+    }
     if let Some(file) = &args.write_model {
-        problem.write_milp(file, &budget.half()).with_context(|| file.display().to_string())?;
+        let written = job.problem.write_milp(file, &budget.half());
+        written.with_context(|| file.display().to_string())?;
     }
-    let maximum = problem.solve(&budget, &())?;
-    let settings = MaximizeSettings {
-        model: args.model.display().to_string(),
-        model_sha256: model.sha256.clone(),
-        widths: model.network.widths(),
-        objective: args.objective,
-        bounds: args.bounds,
-        constraints: args.constraints.map(|file| file.display().to_string()),
-        method: options.method,
-        way_out: options.way_out,
-        patience: options.patience,
-        branch: branch.map(|branch| branch.nodes),
-        gap: solving.gap(),
-        time_limit: args.time_limit,
-        seed: args.seed,
-    };
-    let record = MaximizeRecord::new(settings, &domain, &maximum, clock.elapsed().as_secs_f64());
-    if let Some(results) = &mut results {
-        results.append(&record)?;
-        results.array("point.npy", &model.input_dims, &maximum.point)?;
+    let batch = Batch::open(&job, vec![()], settings, &destination)?;
+    let limits = RunLimits { time: budget.left(), cancelled: &STOP };
+    let result = batch.run(&limits, &clock, &mut ());
+    if let Some(record) = result.records.last() {
+        print(record, args.json)?;
     }
+    result.solved?;
+    result.stored?;
+    Ok(if result.interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS })
+}
+
+impl MaximizeArgs {
+    /// What the arguments mean, with everything that they name opened and checked. `None`: interrupted.
+    fn job(&self, model: &OnnxModel, budget: &Budget) -> Result<Option<MaximizeJob>> {
+        let search = self.method.options(self.seed)?;
+        let objective = Linear::of_outputs(&self.objective, model.network.outputs());
+        let objective = objective.context("--objective")?;
+        let [lower, upper] = self.bounds;
+        let mut domain = Domain::new_box(model.network.inputs(), lower, upper);
+        if let Some(file) = &self.constraints {
+            domain = domain.with_file(file)?;
+        }
+        let options =
+            SolveOptions { search, branch: self.branch.options(1), ..SolveOptions::default() };
+        let file = self.constraints.as_deref().unwrap_or(Path::new("")).display();
+        let problem = match Maximization::new(model, &domain, &objective, &options, budget) {
+            Ok(problem) => problem,
+            Err(EncodeError::Infeasible) => {
+                bail!("{file}: no input keeps all bounds and constraints")
+            }
+            Err(EncodeError::Budget) if budget.is_cancelled() => return Ok(None),
+            Err(EncodeError::Budget) => {
+                bail!("{file}: no time to find an input that keeps all of it")
+            }
+            Err(error) => bail!("{file}: {error}"),
+        };
+        problem.accepts(search.method)?;
+        let settings = self.settings(model, &options);
+        Ok(Some(MaximizeJob { problem, settings, input_dims: model.input_dims.clone() }))
+    }
+
+    /// What was asked for, as the record tells it.
+    fn settings(&self, model: &OnnxModel, options: &SolveOptions) -> MaximizeSettings {
+        MaximizeSettings {
+            model: self.model.display().to_string(),
+            model_sha256: model.sha256.clone(),
+            widths: model.network.widths(),
+            objective: self.objective.clone(),
+            bounds: self.bounds,
+            constraints: self.constraints.as_ref().map(|file| file.display().to_string()),
+            method: options.search.method,
+            way_out: options.search.way_out,
+            patience: options.search.patience,
+            branch: options.branch.map(|branch| branch.nodes),
+            gap: options.gap(),
+            time_limit: self.time_limit,
+            seed: self.seed,
+        }
+    }
+
+    /// The same for the manifest, with what is in the file of constraints.
+    fn manifest_settings(&self, settings: &MaximizeSettings) -> Result<Fields> {
+        let mut fields = json::fields(settings);
+        if let Some(file) = &self.constraints {
+            let text = fs::read(file).with_context(|| file.display().to_string())?;
+            let sha256 = hex::encode(Sha256::digest(text));
+            fields.insert("constraints_sha256".into(), sha256.into());
+        }
+        Ok(fields)
+    }
+}
+
+fn print(record: &MaximizeRecord, json: bool) -> Result<()> {
     let mut stdout = io::stdout().lock();
-    let printed = if args.json {
-        json::line(&mut stdout, &record)
-    } else {
-        report::text::maximum(&mut stdout, &record)
-    };
-    printed.and_then(|()| stdout.flush()).context("stdout")?;
-    Ok(if STOP.load(Ordering::Relaxed) { ExitCode::from(130) } else { ExitCode::SUCCESS })
+    let printed =
+        if json { json::line(&mut stdout, record) } else { text::maximum(&mut stdout, record) };
+    printed.and_then(|()| stdout.flush()).context("stdout")
 }

@@ -3,18 +3,13 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{
-    ATTACK_SCHEMA, AttackRecord, AttackSummary, Contents, RADIUS_SCHEMA, RadiusRecord,
-    RadiusSummary, Resumable, Summarize,
-};
+use rw_adv::record::{AttackRecord, AttackSummary, Contents, RadiusRecord, RadiusSummary};
 use rw_adv::report::text;
-use rw_adv::run::{self, Manifest, StoreError, read_run, write_report, write_summary};
-use serde::Serialize;
+use rw_adv::run::{self, Manifest, MergeResult, StoreError};
 
-use super::complain;
+use super::complaint::complain;
 
 /// Exit code of a merge that lacks records.
 const INCOMPLETE: u8 = 3;
@@ -41,49 +36,27 @@ pub fn run(args: &MergeArgs) -> Result<ExitCode> {
 
 fn merge(directory: &Path) -> Result<ExitCode> {
     let manifest = Manifest::of(directory)?;
-    let asked = manifest.keys(None).count();
     let skipped = manifest.skipped();
     match manifest.contents() {
         Contents::Attacks => {
-            let (records, seconds) = records::<AttackRecord>(directory, &manifest)?;
-            let summary = AttackSummary::of(&records, asked, false);
-            finish(directory, &manifest, (ATTACK_SCHEMA, &summary), seconds)?;
-            write_report(directory, &read_run(directory)?)?;
-            print(records.len(), asked, |out| text::summary(out, &summary, seconds, skipped))
+            let merged = run::merge::<AttackRecord, AttackSummary>(directory, &manifest)?;
+            print(&merged, |out| text::summary(out, &merged.summary, merged.seconds, skipped))
         }
         Contents::Radii => {
-            let (records, seconds) = records::<RadiusRecord>(directory, &manifest)?;
-            let summary = RadiusSummary::of(&records, asked, false);
-            finish(directory, &manifest, (RADIUS_SCHEMA, &summary), seconds)?;
-            print(records.len(), asked, |out| text::radius_summary(out, &summary, seconds, skipped))
+            let merged = run::merge::<RadiusRecord, RadiusSummary>(directory, &manifest)?;
+            print(&merged, |out| {
+                text::radius_summary(out, &merged.summary, merged.seconds, skipped)
+            })
         }
         Contents::Maximum => bail!("{}: has no shards", directory.display()),
     }
 }
 
-/// All records, now in the directory's own file, and the time spent on them.
-fn records<R: Resumable>(directory: &Path, manifest: &Manifest) -> Result<(Vec<R>, f64)> {
-    let records: Vec<R> = run::merge::<R>(directory, manifest)?.into_records().collect();
-    let seconds = records.iter().map(Resumable::seconds).sum();
-    Ok((records, seconds))
-}
-
-fn finish(
-    directory: &Path,
-    manifest: &Manifest,
-    (schema, summary): (&str, &impl Serialize),
-    seconds: f64,
-) -> Result<()> {
-    // A sum of what was measured, unless a record was made up.
-    let spent = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    Ok(write_summary(directory, schema, summary, manifest.settings(), spent)?)
-}
-
-fn print(
-    records: usize,
-    asked: usize,
+fn print<S>(
+    merged: &MergeResult<S>,
     summary: impl Fn(&mut io::StdoutLock) -> io::Result<()>,
 ) -> Result<ExitCode> {
+    let MergeResult { records, asked, .. } = *merged;
     let mut stdout = io::stdout().lock();
     let printed = text::status(&mut stdout, records, asked).and_then(|()| summary(&mut stdout));
     printed.and_then(|()| stdout.flush()).context("stdout")?;

@@ -2,11 +2,10 @@
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rw_adv::search::{Method, SearchOptions};
 use rw_adv::walk::WayOut;
 
-use super::at_least_one;
+use crate::values::{at_least_one, method};
 
 /// How to search.
 #[derive(clap::Args)]
@@ -33,11 +32,6 @@ pub struct MethodArgs {
 enum WayOutArg {
     Flip,
     Epsilon,
-}
-
-/// One of the methods' names.
-pub fn method() -> impl TypedValueParser<Value = Method> {
-    PossibleValuesParser::new(Method::NAMES).try_map(|name| name.parse::<Method>())
 }
 
 impl MethodArgs {

@@ -1,17 +1,13 @@
 //! `--out`: where results go, whether they are continued, and which share of the work is ours.
 
-use std::collections::BTreeSet;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{Contents, Key, Resumable};
-use rw_adv::run::{Manifest, OpenMode, OpenRun, ResultDirectory, Shard, WitnessFiles};
-use serde::Serialize;
+use rw_adv::run::{Destination, OpenMode, Shard};
 
-use super::at_least_one;
-use super::workload::Item;
+use crate::values::at_least_one;
 
 /// Where schedulers say which task of an array this is: Slurm, HyperQueue, GNU parallel.
 const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLEL_SEQ"];
@@ -61,20 +57,9 @@ impl FromStr for ShardChoice {
     }
 }
 
-/// The work that is ours and still to be done, and where its records go.
-pub struct Work<R> {
-    pub items: Vec<Item>,
-    /// How many records our share has in all.
-    pub asked: usize,
-    /// Those that were there already.
-    pub finished: Vec<R>,
-    pub results: Option<ResultDirectory>,
-    pub witnesses: Option<WitnessFiles>,
-}
-
 impl OutArgs {
     /// Our share, if the work is shared.
-    pub fn shard(&self) -> Result<Option<Shard>> {
+    fn shard(&self) -> Result<Option<Shard>> {
         match (self.shard, self.shards) {
             (None, _) => Ok(None),
             (Some(ShardChoice::One(shard)), None) => Ok(Some(shard)),
@@ -87,85 +72,20 @@ impl OutArgs {
         }
     }
 
-    fn opening(&self, shard: Option<Shard>) -> OpenMode {
-        match shard {
-            Some(shard) => OpenMode::Shard(shard),
-            None if self.resume => OpenMode::Resume,
-            None => OpenMode::New,
-        }
-    }
-
     /// Whether others, or an earlier run, may have left something behind that is ours.
     pub fn is_continued(&self) -> bool {
         self.resume || self.shard.is_some()
     }
 
     /// Where results go.
-    pub fn place(&self) -> Option<&Path> {
-        self.out.as_deref()
-    }
-
-    /// What is finished there, without touching it.
-    pub fn finished<R: Resumable>(&self, manifest: &Manifest) -> Result<BTreeSet<Key>> {
-        let Some(out) = &self.out else { return Ok(BTreeSet::new()) };
-        let opening = self.opening(self.shard()?);
-        let finished = ResultDirectory::look::<R>(out, manifest, opening)?;
-        Ok(finished.records().map(Resumable::key).collect())
-    }
-
-    /// Opens the result directory, before anything is computed, and takes what is finished there from the work.
-    pub fn begin<R: Resumable>(
-        &self,
-        contents: Contents,
-        settings: &impl Serialize,
-        items: Vec<Item>,
-        dims: &[usize],
-    ) -> Result<Work<R>> {
-        let listed = items.iter().map(|item| (item.sample.index, &item.targets[..]));
-        let manifest = Manifest::new(contents, settings, listed);
-        let shard = self.shard()?;
-        let asked: BTreeSet<Key> = manifest.keys(shard).collect();
-        let Some(out) = &self.out else {
-            let (results, witnesses) = (None, None);
-            return Ok(Work {
-                items,
-                asked: asked.len(),
-                finished: Vec::new(),
-                results,
-                witnesses,
-            });
+    pub fn destination(&self) -> Result<Destination> {
+        let mode = match self.shard()? {
+            Some(shard) => OpenMode::Shard(shard),
+            None if self.resume => OpenMode::Resume,
+            None => OpenMode::New,
         };
-        let opening = self.opening(shard);
-        let OpenRun { results, witnesses, finished } =
-            ResultDirectory::open::<R>(out, &manifest, opening, dims)?;
-        let is_left = |key: Key| asked.contains(&key) && !finished.has(key);
-        let items = items.into_iter().filter_map(|item| left(contents, item, is_left)).collect();
-        let mine = finished.into_records().filter(|record| asked.contains(&record.key()));
-        let finished: Vec<R> = mine.collect();
-        log::info!(
-            "{}: {} of {} records were there already",
-            out.display(),
-            finished.len(),
-            asked.len()
-        );
-        Ok(Work {
-            items,
-            asked: asked.len(),
-            finished,
-            results: Some(results),
-            witnesses: Some(witnesses),
-        })
+        Ok(Destination { directory: self.out.clone(), mode })
     }
-}
-
-/// What is left to do for an image.
-fn left(contents: Contents, mut item: Item, is_left: impl Fn(Key) -> bool) -> Option<Item> {
-    let image = item.sample.index;
-    if contents == Contents::Radii {
-        return is_left(Key { image, target: None }).then_some(item);
-    }
-    item.targets.retain(|target| is_left(Key { image, target: Some(target.0) }));
-    (!item.targets.is_empty()).then_some(item)
 }
 
 /// The share that the scheduler gives us.

@@ -9,7 +9,7 @@ use rw_adv::record::{AttackRecord, Contents, RadiusRecord, Resumable};
 use rw_adv::report::text;
 use rw_adv::run::{Manifest, RecordSet};
 
-use super::at_least_one;
+use crate::values::at_least_one;
 
 #[derive(clap::Args)]
 pub struct StatusArgs {

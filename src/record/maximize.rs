@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::contents::Contents;
+use super::key::{Key, Resumable};
 use super::settings::MaximizeSettings;
 use crate::bounds::BoundMethod;
 use crate::maximize::Maximum;
@@ -120,5 +122,34 @@ impl MaximizeRecord {
             outputs: maximum.measurement.outputs.clone(),
             point: maximum.point.clone(),
         }
+    }
+}
+
+impl Resumable for MaximizeRecord {
+    const CONTENTS: Contents = Contents::Maximum;
+    const SCHEMA: &'static str = MAXIMIZE_SCHEMA;
+
+    fn key(&self) -> Key {
+        Key { image: 0, target: None }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.stop != Stop::Interrupted
+    }
+
+    fn contradiction(&self, other: &Self) -> Option<String> {
+        let above = |value: f64, bound: Option<f64>| {
+            let bound = bound.filter(|&bound| value > bound)?;
+            Some(format!("a value of {value} and a bound of {bound}"))
+        };
+        above(self.value, other.upper_bound).or_else(|| above(other.value, self.upper_bound))
+    }
+
+    fn is_better_than(&self, other: &Self) -> bool {
+        self.value > other.value
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::histogram::histogram;
 use super::paint::Paint;
-use crate::record::MaximizeRecord;
-use crate::record::{AttackRecord, AttackSummary};
+use crate::record::json::{self, Value};
+use crate::record::{AttackRecord, AttackSummary, MaximizeRecord, Plan};
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
 use crate::record::{InspectedNode, Inspection, LayerSize, NodeRole};
 
@@ -82,6 +82,39 @@ fn ranges(numbers: &[usize]) -> String {
         [] => String::new(),
     });
     parts.collect::<Vec<_>>().join(",")
+}
+
+/// Settings with lines of their own in a plan.
+const TOLD: [&str; 6] = ["model", "model_sha256", "widths", "data", "data_sha256", "images"];
+
+/// What a run would do.
+pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+    let Plan { settings, items, asked, finished, .. } = plan;
+    let told = |name: &str| json::text(settings.get(name));
+    let widths = settings.get("widths").and_then(Value::as_array);
+    let widths: Vec<String> = widths.into_iter().flatten().map(Value::to_string).collect();
+    writeln!(out, "model     {} ({})", told("model"), widths.join(" -> "))?;
+    writeln!(out, "          SHA-256 {}", told("model_sha256"))?;
+    if settings.contains_key("images") {
+        writeln!(out, "data      {}", told("data"))?;
+        writeln!(out, "          SHA-256 of the images asked for {}", told("data_sha256"))?;
+        let images = json::length(settings, "images");
+        writeln!(out, "images    {items} of {images} asked for")?;
+    }
+    let others = settings.iter().filter(|(name, _)| !TOLD.contains(&name.as_str()));
+    for (place, (name, value)) in others.enumerate() {
+        let title = if place == 0 { "settings" } else { "" };
+        writeln!(out, "{title:<9} {name} {}", json::brief(Some(value)))?;
+    }
+    writeln!(out, "threads   {}", plan.threads)?;
+    if let Some(shard) = &plan.shard {
+        writeln!(out, "shard     {shard}")?;
+    }
+    match &plan.out {
+        Some(path) => writeln!(out, "out       {}", path.display())?,
+        None => writeln!(out, "out       nothing is kept without --out")?,
+    }
+    writeln!(out, "records   {} to make, {finished} of {asked} are finished", asked - finished)
 }
 
 /// The lines below the table.

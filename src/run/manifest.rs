@@ -5,18 +5,15 @@
 //! is never replaced, which makes it the file to lock.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
-use std::hash::{BuildHasher, RandomState};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::results::StoreError;
+use super::error::StoreError;
 use super::shard::Shard;
-use crate::data::Sample;
-use crate::network::Label;
+use super::whole_file::{PARTIAL, unique};
 use crate::record::json::{self, Fields};
 use crate::record::{Contents, Key};
 
@@ -26,7 +23,13 @@ const MANIFEST_SCHEMA: &str = "rw-adv/manifest/1";
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// Settings that are names of things: their contents have checksums.
-const NAMES: [&str; 3] = ["model", "data", "widths"];
+const NAMES: [&str; 4] = ["model", "data", "widths", "constraints"];
+/// Checksums, and what it means that they differ. Those of the data follow from options.
+const MODEL: (&str, &str) = ("model_sha256", "another model: SHA-256");
+const CONTENTS: [(&str, &str); 2] = [
+    ("data_sha256", "other images or labels: SHA-256"),
+    ("constraints_sha256", "other constraints: SHA-256"),
+];
 
 /// What a result directory is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,18 +44,17 @@ pub struct Manifest {
 
 impl Manifest {
     /// The manifest of a run with these settings and this work: images, each with its targets.
-    pub fn new<'a>(
+    pub fn new(
         contents: Contents,
         settings: &impl Serialize,
-        items: impl Iterator<Item = (usize, &'a [Label])>,
+        items: impl IntoIterator<Item = (usize, Vec<usize>)>,
     ) -> Self {
-        let labels = |targets: &[Label]| targets.iter().map(|target| target.0).collect();
         Self {
             schema: MANIFEST_SCHEMA.into(),
             version: env!("CARGO_PKG_VERSION").into(),
             contents,
             settings: json::fields(settings),
-            items: items.map(|(image, targets)| (image, labels(targets))).collect(),
+            items: items.into_iter().collect(),
         }
     }
 
@@ -92,13 +94,7 @@ impl Manifest {
     pub fn keys(&self, shard: Option<Shard>) -> impl Iterator<Item = Key> {
         let mine = move |place: usize| shard.is_none_or(|shard| shard.holds(place));
         let items = self.items.iter().enumerate().filter(move |&(place, _)| mine(place));
-        items.flat_map(move |(_, &(image, ref targets))| {
-            let keys: Vec<Key> = match self.contents {
-                Contents::Radii => vec![Key { image, target: None }],
-                _ => targets.iter().map(|&target| Key { image, target: Some(target) }).collect(),
-            };
-            keys
-        })
+        items.flat_map(move |(_, &(image, ref targets))| keys_of(self.contents, image, targets))
     }
 
     /// How many images were left out because there was nothing to do.
@@ -116,7 +112,7 @@ impl Manifest {
             return self.compare(&theirs, directory).map(|()| false);
         }
         let path = directory.join(MANIFEST);
-        let partial = directory.join(format!("{MANIFEST}.{}.partial", unique()));
+        let partial = directory.join(format!("{MANIFEST}.{}.{PARTIAL}", unique()));
         let mut text = Vec::new();
         let written = json::line(&mut text, self).and_then(|()| fs::write(&partial, text));
         // Unlike a rename, a link fails when somebody else was faster.
@@ -154,61 +150,32 @@ impl Manifest {
                 format!("{what} {there} there, {here} asked")
             })
         };
-        let checksums = ["model_sha256", "data_sha256"];
+        let is_checksum =
+            |key: &str| key == MODEL.0 || CONTENTS.iter().any(|(name, _)| key == *name);
         let keys: BTreeSet<&String> = self.settings.keys().chain(theirs.settings.keys()).collect();
         let mut options = keys.into_iter().filter(|key| {
             let key = key.as_str();
-            !NAMES.contains(&key) && !checksums.contains(&key)
+            !NAMES.contains(&key) && !is_checksum(key)
         });
         told("format", &theirs.schema, &self.schema)
             .or_else(|| told("version", &theirs.version, &self.version))
             .or_else(|| told("records of", theirs.contents.name(), self.contents.name()))
-            .or_else(|| setting("model_sha256", "another model: SHA-256"))
+            .or_else(|| setting(MODEL.0, MODEL.1))
             .or_else(|| {
                 options.find_map(|key| setting(key, &format!("--{}", key.replace('_', "-"))))
             })
-            .or_else(|| setting("data_sha256", "other images or labels: SHA-256"))
+            .or_else(|| CONTENTS.iter().find_map(|(key, what)| setting(key, what)))
             .or_else(|| (self.items != theirs.items).then(|| "other targets".into()))
     }
 }
 
-/// Holds on to a directory for as long as it lives: one writer of the results at a time. The system lets go when the
-/// process ends, however it ends.
-#[derive(Debug)]
-pub(crate) struct Lock(#[allow(dead_code)] Option<File>);
-
-impl Lock {
-    /// Locks a directory that has a manifest.
-    ///
-    /// # Errors
-    /// When another process has.
-    pub(crate) fn of(directory: &Path) -> Result<Self, StoreError> {
-        let file = File::options().append(true).open(directory.join(MANIFEST)).ok();
-        match file.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => Err(StoreError::Busy(directory.to_owned())),
-            // Not every file system knows locks, and a run without is better than none.
-            Some(Err(TryLockError::Error(_))) | None => Ok(Self(None)),
-            Some(Ok(())) => Ok(Self(file)),
-        }
+/// The records that an item of the work has.
+pub(crate) fn keys_of(contents: Contents, image: usize, targets: &[usize]) -> Vec<Key> {
+    if contents.is_by_target() {
+        targets.iter().map(|&target| Key { image, target: Some(target) }).collect()
+    } else {
+        vec![Key { image, target: None }]
     }
-}
-
-/// A name that nobody else has: sixteen digits of the system's randomness.
-pub(crate) fn unique() -> String {
-    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
-}
-
-/// SHA-256 of images as they are looked at: indices, labels and pixels, whatever files they came from.
-pub fn data_sha256<'a>(samples: impl Iterator<Item = &'a Sample>) -> String {
-    let mut hash = Sha256::new();
-    for sample in samples {
-        let label = sample.label.map_or(u64::MAX, |label| label.0 as u64);
-        for number in [sample.index as u64, label, sample.pixels.len() as u64] {
-            hash.update(number.to_le_bytes());
-        }
-        sample.pixels.iter().for_each(|pixel| hash.update(pixel.to_le_bytes()));
-    }
-    hex::encode(hash.finalize())
 }
 
 #[cfg(test)]
@@ -238,8 +205,7 @@ mod tests {
     }
 
     fn manifest(settings: &Settings) -> Manifest {
-        let targets = [Label(3)];
-        Manifest::new(Contents::Attacks, settings, [(4, &targets[..])].into_iter())
+        Manifest::new(Contents::Attacks, settings, [(4, vec![3])])
     }
 
     #[test]
@@ -274,11 +240,10 @@ mod tests {
             let error = manifest(&other).claim(directory.path()).unwrap_err().to_string();
             assert!(error.contains(said) && error.len() < 300, "{error}");
         }
-        let targets = [Label(5)];
-        let other = Manifest::new(Contents::Attacks, &settings(), [(4, &targets[..])].into_iter());
+        let other = Manifest::new(Contents::Attacks, &settings(), [(4, vec![5])]);
         let error = other.claim(directory.path()).unwrap_err().to_string();
         assert!(error.contains("other targets"), "{error}");
-        let radii = Manifest::new(Contents::Radii, &settings(), [(4, &targets[..])].into_iter());
+        let radii = Manifest::new(Contents::Radii, &settings(), [(4, vec![5])]);
         let error = radii.claim(directory.path()).unwrap_err().to_string();
         assert!(error.contains("records of attacks there, radii asked"), "{error}");
     }
@@ -297,20 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_at_a_time() {
-        let directory = tempfile::tempdir().unwrap();
-        manifest(&settings()).claim(directory.path()).unwrap();
-        let first = Lock::of(directory.path()).unwrap();
-        assert!(matches!(Lock::of(directory.path()), Err(StoreError::Busy(_))));
-        drop(first);
-        Lock::of(directory.path()).unwrap();
-    }
-
-    #[test]
     fn shards_share_the_work() {
-        let (few, many) = ([Label(1)], [Label(2), Label(5)]);
-        let items = [(4, &few[..]), (7, &many[..]), (9, &few[..])];
-        let manifest = Manifest::new(Contents::Attacks, &settings(), items.into_iter());
+        let items = [(4, vec![1]), (7, vec![2, 5]), (9, vec![1])];
+        let manifest = Manifest::new(Contents::Attacks, &settings(), items);
         let of = |index| manifest.keys(Shard::new(index, 2)).collect::<Vec<_>>();
         let key = |image, target| Key { image, target: Some(target) };
         assert_eq!(of(1), [key(4, 1), key(9, 1)]);

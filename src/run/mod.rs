@@ -1,21 +1,38 @@
-//! Many problems: the result directory, resume, shards.
+//! Many problems: in parallel, resumable, sharded; the store on disk.
 
-mod attempts;
+mod attempt;
+mod batch;
+mod error;
+mod finish;
+mod job;
+mod jobs;
+mod json_lines;
+mod lock;
 mod manifest;
+mod merge;
 mod npy;
-mod plan;
 mod proof;
-mod results;
+mod record_files;
+mod record_set;
 mod shard;
-mod sketch;
+mod sketch_file;
+mod store;
 mod stored;
+mod whole_file;
 mod witness;
 
-pub use attempts::{RecordSet, merge};
-pub use manifest::{Manifest, data_sha256};
-pub use plan::Plan;
+pub use batch::{Batch, BatchResult, Destination, RunError, RunLimits};
+pub use error::StoreError;
+pub use finish::write_report;
+pub use job::{BoxError, Job, Sink};
+pub use jobs::{AttackJob, ImageTargets, MaximizeJob, RadiusJob, data_sha256};
+pub use json_lines::{JsonLine, JsonLines, lines};
+pub use manifest::Manifest;
+pub use merge::{MergeResult, merge};
 pub use proof::ProofFiles;
-pub use results::{OpenMode, OpenRun, ResultDirectory, StoreError, write_report, write_summary};
+pub use record_files::RecordFiles;
+pub use record_set::RecordSet;
 pub use shard::Shard;
+pub use store::OpenMode;
 pub use stored::read_run;
-pub use witness::{SavedWitness, WitnessFiles};
+pub use witness::SavedWitness;

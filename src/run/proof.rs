@@ -1,10 +1,11 @@
 //! Proofs as files, one for each image and target.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::manifest::unique;
-use super::results::StoreError;
+use super::error::StoreError;
+use super::whole_file::{PARTIAL, replace_through, unique};
 use crate::attack::{Answer, Attack};
 use crate::data::Sample;
 use crate::network::Label;
@@ -25,8 +26,7 @@ impl ProofFiles {
     /// When it holds files already, or cannot be made.
     pub fn create(root: &Path, model_sha256: &str) -> Result<Self, StoreError> {
         let files = Self::resume(root, model_sha256)?;
-        let unreadable = |source| StoreError::Unreadable { path: root.to_owned(), source };
-        if fs::read_dir(root).map_err(unreadable)?.next().is_some() {
+        if fs::read_dir(root).map_err(StoreError::unreadable(root))?.next().is_some() {
             return Err(StoreError::Taken(root.to_owned()));
         }
         Ok(files)
@@ -37,8 +37,7 @@ impl ProofFiles {
     /// # Errors
     /// When the directory cannot be made.
     pub fn resume(root: &Path, model_sha256: &str) -> Result<Self, StoreError> {
-        fs::create_dir_all(root)
-            .map_err(|source| StoreError::Unwritable { path: root.to_owned(), source })?;
+        fs::create_dir_all(root).map_err(StoreError::unwritable(root))?;
         Ok(Self { root: root.to_owned(), model_sha256: model_sha256.to_owned() })
     }
 
@@ -91,15 +90,8 @@ impl ProofFiles {
         };
         let path = self.path(sample.index, (predicted.0, target.0));
         // A share may be worked on twice at a time.
-        let partial = path.with_extension(format!("{}.partial", unique()));
-        let text = serde_json::to_vec(&proof).map_err(std::io::Error::from);
-        let written = text
-            .and_then(|text| fs::write(&partial, text))
-            .and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|source| {
-            // Where there is nothing to remove, nothing is left to do.
-            let _ = fs::remove_file(&partial);
-            StoreError::Unwritable { path, source }
-        })
+        let partial = path.with_extension(format!("{}.{PARTIAL}", unique()));
+        let text = serde_json::to_vec(&proof).map_err(io::Error::from);
+        replace_through(&path, &partial, &text.map_err(StoreError::unwritable(&path))?)
     }
 }

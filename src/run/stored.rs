@@ -3,11 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use super::attempts::{ATTEMPTS, RecordSet};
+use super::attempt::ATTEMPTS;
+use super::error::StoreError;
 use super::manifest::Manifest;
-use super::results::{SUMMARY, StoreError};
+use super::record_set::RecordSet;
 use crate::record::json::{self, Fields, Value};
 use crate::record::{Contents, StoredRun};
+
+/// What is counted over all records.
+pub(crate) const SUMMARY: &str = "summary.json";
 
 /// Reads the records of a result directory, and what else there is.
 ///
@@ -22,7 +26,7 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
     if manifest.as_ref().is_some_and(|manifest| manifest.contents() != contents) {
         return Err(missing(directory));
     }
-    let gathered = RecordSet::everything(directory, contents, manifest.as_ref())?;
+    let gathered = RecordSet::everything(directory, manifest.as_ref())?;
     let sketches = gathered.sketches(directory)?;
     let summary = summary(&directory.join(SUMMARY));
     let of_summary = summary.get("settings").and_then(Value::as_object);

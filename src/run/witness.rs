@@ -10,8 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::error::StoreError;
 use super::npy;
-use super::results::StoreError;
+use super::whole_file::{PARTIAL, replace_through};
 use crate::data::PictureLayout;
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
@@ -19,9 +20,6 @@ use crate::report::png;
 
 /// The folder in the result directory.
 const FOLDER: &str = "adversarial";
-
-/// How files end that are not whole yet.
-const PARTIAL: &str = "partial";
 
 /// What the names of a witness's files begin with.
 fn stem(image: usize, (predicted, target): (Label, Label)) -> String {
@@ -106,11 +104,6 @@ impl WitnessFiles {
         Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout })
     }
 
-    /// Whether the model's input is a picture, so that PNGs are written.
-    pub fn draws(&self) -> bool {
-        self.layout.is_some()
-    }
-
     /// Stores a witness; pictures only where `picture` is given and the model's input is one.
     ///
     /// # Errors
@@ -153,14 +146,8 @@ impl WitnessFiles {
     /// Writes a file whole or not at all. `stem` is nobody else's: the original is written for every target of an image,
     /// by several threads at a time.
     fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = self.root.join(name);
         let partial = self.root.join(format!("{stem}.{PARTIAL}"));
-        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|source| {
-            // Where there is nothing to remove, nothing is left to do.
-            let _ = fs::remove_file(&partial);
-            StoreError::Unwritable { path, source }
-        })
+        replace_through(&self.root.join(name), &partial, bytes)
     }
 }
 
@@ -270,7 +257,6 @@ mod tests {
         let original = [0.0; 5];
         let (witness, picture) = witness(&original, &[0.1; 5]);
         let files = WitnessFiles::create(folder.path(), &[5]).unwrap();
-        assert!(!files.draws());
         let labels = (Label(0), Label(1));
         let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.png, None);

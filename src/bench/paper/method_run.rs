@@ -11,7 +11,7 @@ use rw_adv::search::{Method, SearchOptions, SearchStop, search};
 use serde::{Deserialize, Serialize};
 
 use super::instances::Instance;
-use crate::cli::STOP;
+use crate::interrupt::STOP;
 
 /// What a method did with an instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,6 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
@@ -25,7 +24,8 @@ use rw_adv::search::Method;
 use sha2::{Digest, Sha256};
 
 use super::images::ImageArgs;
-use crate::cli::{STOP, catch_interrupts, method, positive};
+use crate::interrupt::{catch_interrupts, is_interrupted};
+use crate::values::{method, positive};
 use compare::MethodComparison;
 use instances::{Instance, NetworkSize, Seeds};
 use store::{PaperManifest, PaperStore};
@@ -149,7 +149,7 @@ fn compare(
     let mut store = PaperStore::open(&directory, &manifest)?;
     catch_interrupts()?;
     run_all(out, instances, &methods, args.seconds, &mut store)?;
-    if STOP.load(Ordering::Relaxed) {
+    if is_interrupted() {
         writeln!(out, "interrupted: the same command goes on in {}", directory.display())?;
         return Ok(());
     }
@@ -184,11 +184,11 @@ fn run_all(
     let shared = Mutex::new((store, out));
     // In order: halves, as rayon splits a slice, would leave the second half of the instances to whoever stops early.
     left.into_iter().par_bridge().try_for_each(|(instance, method)| -> Result<()> {
-        if STOP.load(Ordering::Relaxed) {
+        if is_interrupted() {
             return Ok(());
         }
         let run = method_run::run(instance, method, seconds)?;
-        if STOP.load(Ordering::Relaxed) {
+        if is_interrupted() {
             return Ok(());
         }
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,16 +4,17 @@
 //! What was killed while it was written is dropped when a run is continued, together with what no record belongs to.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
-use super::attempts::replace;
-use super::results::StoreError;
+use super::error::StoreError;
+use super::json_lines::JsonLines;
+use super::whole_file::replace;
 use crate::data::{PictureLayout, Sample};
 use crate::judge::nearest_byte;
 use crate::record::json;
@@ -46,41 +47,23 @@ enum SketchLine {
 /// Where sketches are written, one run's.
 #[derive(Debug)]
 pub struct SketchFile {
-    path: PathBuf,
-    file: File,
+    lines: JsonLines,
     layout: Option<PictureLayout>,
     /// Images whose original is in the file.
     seen: BTreeSet<usize>,
 }
 
 impl SketchFile {
-    /// Begins a file in a folder, for a model whose input has these dimensions.
+    /// Begins a file in a folder with what was drawn before; nothing else stays in it. The model's input has these dimensions.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn create(folder: &Path, dims: &[usize]) -> Result<Self, StoreError> {
-        Self::resume(folder, dims, Sketches::default())
-    }
-
-    /// Begins a file with what was drawn before; nothing else stays in it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn resume(
-        folder: &Path,
-        dims: &[usize],
-        mut earlier: Sketches,
-    ) -> Result<Self, StoreError> {
+    pub fn open(folder: &Path, dims: &[usize], mut earlier: Sketches) -> Result<Self, StoreError> {
         let layout = PictureLayout::from_dims(dims);
         earlier.size = layout.as_ref().map(PictureSize::of);
         store(&earlier, folder)?;
-        let path = folder.join(FILE);
-        match File::options().append(true).open(&path) {
-            Ok(file) => {
-                Ok(Self { path, file, layout, seen: earlier.originals.into_keys().collect() })
-            }
-            Err(source) => Err(StoreError::Unwritable { path, source }),
-        }
+        let lines = JsonLines::open(&folder.join(FILE))?;
+        Ok(Self { lines, layout, seen: earlier.originals.into_keys().collect() })
     }
 
     /// Adds a sketch, and the image's original if it is the first.
@@ -99,16 +82,9 @@ impl SketchFile {
         {
             let bytes: Vec<u8> =
                 picture_places(&layout).map(|at| nearest_byte(sample.pixels[at])).collect();
-            self.write(&SketchLine::Original { image, original: BASE64.encode(bytes) })?;
+            self.lines.append(&SketchLine::Original { image, original: BASE64.encode(bytes) })?;
         }
-        self.write(&SketchLine::Sketch { image, target, sketch: sketch.clone() })
-    }
-
-    /// A whole line with a single write.
-    fn write(&mut self, line: &SketchLine) -> Result<(), StoreError> {
-        let mut text = Vec::new();
-        let written = json::line(&mut text, line).and_then(|()| self.file.write_all(&text));
-        written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source })
+        self.lines.append(&SketchLine::Sketch { image, target, sketch: sketch.clone() })
     }
 }
 
@@ -120,7 +96,7 @@ pub(crate) fn read(folder: &Path) -> Result<Sketches, StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Sketches::default()),
-        text => text.map_err(|source| StoreError::Unreadable { path: path.clone(), source })?,
+        text => text.map_err(StoreError::unreadable(&path))?,
     };
     let mut all = Sketches::default();
     for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -174,6 +150,7 @@ fn add(all: &mut Sketches, line: SketchLine) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::io::Write;
     use std::time::Duration;
 
     use super::*;
@@ -192,10 +169,11 @@ mod tests {
         // Two runs, one after the other, each killed while writing.
         for target in [3, 4] {
             let earlier = read(folder.path()).unwrap();
-            let mut file = SketchFile::resume(folder.path(), &[2, 2], earlier).unwrap();
+            let mut file = SketchFile::open(folder.path(), &[2, 2], earlier).unwrap();
             file.append(&image, target, &sketch).unwrap();
             file.append(&image, target + 10, &Sketch::default()).unwrap();
-            file.file.write_all(b"{\"image\":8,\"targ").unwrap();
+            let mut file = fs::File::options().append(true).open(folder.path().join(FILE)).unwrap();
+            file.write_all(b"{\"image\":8,\"targ").unwrap();
         }
         let all = read(folder.path()).unwrap();
         assert_eq!(all.size, Some(PictureSize { width: 2, height: 2, channels: 1 }));

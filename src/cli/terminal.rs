@@ -1,0 +1,116 @@
+//! What a run prints: records on stdout as they come, and a progress bar on stderr that must be out of their way.
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use rw_adv::judge::Verdict;
+use rw_adv::observer::TreeState;
+use rw_adv::record::{AttackRecord, RadiusRecord, Resumable, json};
+use rw_adv::report::{Paint, Progress, text};
+use rw_adv::run::{BoxError, Sink};
+
+use super::screen::Screen;
+
+/// A record as a row of a table.
+pub trait TableRow: Resumable {
+    /// The table's head.
+    fn header(out: &mut impl Write) -> io::Result<()>;
+
+    /// The record's row.
+    fn row(&self, out: &mut impl Write, paint: Paint) -> io::Result<()>;
+
+    /// What progress counts.
+    fn verdict(&self) -> Option<Verdict> {
+        None
+    }
+}
+
+impl TableRow for AttackRecord {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        text::header(out)
+    }
+
+    fn row(&self, out: &mut impl Write, paint: Paint) -> io::Result<()> {
+        text::row(out, self, paint)
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        Some(self.verdict)
+    }
+}
+
+impl TableRow for RadiusRecord {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        text::radius_header(out)
+    }
+
+    fn row(&self, out: &mut impl Write, _: Paint) -> io::Result<()> {
+        text::radius_row(out, self)
+    }
+}
+
+/// stdout and the progress bar.
+pub struct Terminal {
+    /// Gone when its reader is.
+    stdout: Option<io::Stdout>,
+    /// A reader that goes away ends the run only when nothing else was asked for.
+    outlives_reader: bool,
+    paint: Paint,
+    /// Lines of JSON instead of a table.
+    json: bool,
+    progress: Progress,
+}
+
+impl Terminal {
+    /// For so many records.
+    pub fn new(screen: Screen, json: bool, outlives_reader: bool, records: usize) -> Self {
+        let progress = if screen.quiet { Progress::hidden() } else { Progress::new(records) };
+        let (stdout, paint) = (Some(io::stdout()), screen.paint);
+        Self { stdout, outlives_reader, paint, json, progress }
+    }
+
+    /// Begins the table.
+    pub fn begin<R: TableRow>(&mut self) -> Result<()> {
+        self.print_text(|out| R::header(out))
+    }
+
+    /// Writes what is for people only.
+    pub fn print_text(
+        &mut self,
+        write: impl FnOnce(&mut io::Stdout) -> io::Result<()>,
+    ) -> Result<()> {
+        if self.json { Ok(()) } else { self.print(write) }
+    }
+
+    /// Writes to stdout with the progress bar out of the way.
+    fn print(&mut self, write: impl FnOnce(&mut io::Stdout) -> io::Result<()>) -> Result<()> {
+        let Some(stdout) = &mut self.stdout else { return Ok(()) };
+        match self.progress.aside(|| write(stdout).and_then(|()| stdout.flush())) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe && self.outlives_reader => {
+                self.stdout = None;
+                Ok(())
+            }
+            result => result.context("stdout"),
+        }
+    }
+}
+
+impl<R: TableRow> Sink<R> for Terminal {
+    fn record(&mut self, record: &R) -> Result<(), BoxError> {
+        let (json, paint) = (self.json, self.paint);
+        self.print(|out| if json { json::line(out, record) } else { record.row(out, paint) })?;
+        match record.verdict() {
+            Some(verdict) => self.progress.done(verdict),
+            None => self.progress.advance(),
+        }
+        Ok(())
+    }
+
+    fn divided(&mut self, tree: &TreeState) {
+        self.progress.divided(tree.more, tree.bound - tree.best);
+    }
+
+    fn end(&mut self) {
+        self.progress.finish();
+    }
+}

@@ -1,0 +1,91 @@
+//! Adversaries of images, one record for each target.
+
+use std::sync::Arc;
+
+use super::images::ImageTargets;
+use crate::attack::{Answer, Attack, ImageAttack};
+use crate::budget::Budget;
+use crate::network::Label;
+use crate::observer::Observer;
+use crate::onnx::OnnxModel;
+use crate::record::{AttackRecord, AttackSummary, Key, Sketch};
+use crate::run::error::StoreError;
+use crate::run::job::{BoxError, Job};
+use crate::run::proof::ProofFiles;
+use crate::run::record_files::RecordFiles;
+
+/// Attacks images. The targets of an image share its bounds.
+#[derive(Debug)]
+pub struct AttackJob {
+    /// The classifier.
+    pub model: Arc<OnnxModel>,
+    /// What is asked of every image.
+    pub attack: Attack,
+    /// Where proofs go.
+    pub proofs: Option<ProofFiles>,
+}
+
+impl Job for AttackJob {
+    type Item = ImageTargets;
+    type Shared = ImageAttack;
+    type Answer = Answer;
+    type Record = AttackRecord;
+    type Summary = AttackSummary;
+
+    fn input_dims(&self) -> &[usize] {
+        &self.model.input_dims
+    }
+
+    fn listing(&self, item: &ImageTargets) -> (usize, Vec<usize>) {
+        item.listing()
+    }
+
+    fn share(&self, item: &ImageTargets) -> ImageAttack {
+        ImageAttack::new(&self.model, &item.sample, item.predicted, &self.attack)
+    }
+
+    fn solve(
+        &self,
+        _: &ImageTargets,
+        image: &ImageAttack,
+        key: Key,
+        budget: &Budget,
+        observer: &dyn Observer,
+    ) -> Result<Answer, BoxError> {
+        Ok(image.attack(target(key), budget, observer)?)
+    }
+
+    fn record(&self, item: &ImageTargets, key: Key, answer: &Answer, seconds: f64) -> AttackRecord {
+        let pair = (item.predicted, target(key));
+        AttackRecord::new(&item.sample, pair, &self.attack, answer, seconds)
+    }
+
+    fn store(
+        &self,
+        item: &ImageTargets,
+        answer: &Answer,
+        record: &mut AttackRecord,
+        files: Option<&RecordFiles>,
+    ) -> Result<(), StoreError> {
+        let (sample, target) = (&item.sample, Label(record.target));
+        let pair = (item.predicted, target);
+        if let Some(proofs) = &self.proofs {
+            proofs.save(sample, pair, &self.attack, answer)?;
+        }
+        let Some(files) = files else { return Ok(()) };
+        let solution = &answer.solution;
+        if let Some(witness) = solution.judgement.witness() {
+            let saved = files.save_witness(sample, pair, witness, answer.picture.as_ref())?;
+            record.npy = Some(saved.npy);
+            record.png = saved.png;
+        }
+        let point = solution.judgement.point().values();
+        let sketch =
+            Sketch::new(&self.model.input_dims, &sample.pixels, point, &solution.search.curve);
+        files.draw(sample, target, &sketch)
+    }
+}
+
+fn target(key: Key) -> Label {
+    Label(key.target.expect("each target of an attack has a record"))
+}

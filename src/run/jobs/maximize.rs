@@ -1,0 +1,65 @@
+//! The largest value of an objective over a domain: one record.
+
+use crate::budget::Budget;
+use crate::maximize::{Maximization, Maximum};
+use crate::observer::Observer;
+use crate::record::{Key, MaximizeRecord, MaximizeSettings};
+use crate::run::error::StoreError;
+use crate::run::job::{BoxError, Job};
+use crate::run::record_files::RecordFiles;
+
+/// The file of the point.
+const POINT: &str = "point.npy";
+
+/// Solves one problem.
+pub struct MaximizeJob {
+    /// The problem.
+    pub problem: Maximization,
+    /// What was asked for, as the record tells it.
+    pub settings: MaximizeSettings,
+    /// The shape of the model's input.
+    pub input_dims: Vec<usize>,
+}
+
+impl Job for MaximizeJob {
+    type Item = ();
+    type Shared = ();
+    type Answer = Maximum;
+    type Record = MaximizeRecord;
+    type Summary = ();
+
+    fn input_dims(&self) -> &[usize] {
+        &self.input_dims
+    }
+
+    fn listing(&self, (): &()) -> (usize, Vec<usize>) {
+        (0, Vec::new())
+    }
+
+    fn share(&self, (): &()) {}
+
+    fn solve(
+        &self,
+        (): &(),
+        (): &(),
+        _: Key,
+        budget: &Budget,
+        observer: &dyn Observer,
+    ) -> Result<Maximum, BoxError> {
+        Ok(self.problem.solve(budget, observer)?)
+    }
+
+    fn record(&self, (): &(), _: Key, answer: &Maximum, seconds: f64) -> MaximizeRecord {
+        MaximizeRecord::new(self.settings.clone(), self.problem.domain(), answer, seconds)
+    }
+
+    fn store(
+        &self,
+        (): &(),
+        answer: &Maximum,
+        _: &mut MaximizeRecord,
+        files: Option<&RecordFiles>,
+    ) -> Result<(), StoreError> {
+        files.map_or(Ok(()), |files| files.save_array(POINT, &answer.point))
+    }
+}

@@ -1,0 +1,11 @@
+//! The kinds of work: attacks, radii, a maximum.
+
+mod attack;
+mod images;
+mod maximize;
+mod radius;
+
+pub use attack::AttackJob;
+pub use images::{ImageTargets, data_sha256};
+pub use maximize::MaximizeJob;
+pub use radius::RadiusJob;

@@ -1,0 +1,74 @@
+//! Files of JSON lines that only grow: a line is appended whole, with a single write.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::StoreError;
+use crate::record::json;
+
+/// A file of lines, opened for more.
+#[derive(Debug)]
+pub struct JsonLines {
+    path: PathBuf,
+    file: File,
+}
+
+impl JsonLines {
+    /// Opens a file, which is made if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = File::options().append(true).create(true).open(path);
+        let file = file.map_err(StoreError::unwritable(path))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Makes a file; `None` when there is one already.
+    pub(crate) fn create_new(path: &Path) -> Result<Option<Self>, StoreError> {
+        match File::create_new(path) {
+            Ok(file) => Ok(Some(Self { path: path.to_owned(), file })),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(source) => Err(StoreError::Unwritable { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Appends a line, whole.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+        let mut text = Vec::new();
+        let written = json::line(&mut text, line).and_then(|()| self.file.write_all(&text));
+        written.map_err(StoreError::unwritable(&self.path))
+    }
+}
+
+/// A line of a file.
+#[derive(Debug)]
+pub struct JsonLine<'t, T> {
+    /// Base 1.
+    pub number: usize,
+    /// Its own bytes: numbers are not printed anew.
+    pub bytes: &'t [u8],
+    /// What it says, if it is understood.
+    pub parsed: io::Result<T>,
+}
+
+/// The lines of a file. A last line without an end that is not understood is left out: its writer was killed, or is writing right now.
+pub fn lines<T: DeserializeOwned>(text: &[u8]) -> impl Iterator<Item = JsonLine<'_, T>> {
+    let numbered = text.split_inclusive(|&byte| byte == b'\n').zip(1..);
+    numbered.filter_map(|(line, number)| {
+        let is_whole = line.ends_with(b"\n");
+        let bytes = line.trim_ascii();
+        if bytes.is_empty() {
+            return None;
+        }
+        let parsed = json::parse(bytes);
+        (is_whole || parsed.is_ok()).then_some(JsonLine { number, bytes, parsed })
+    })
+}

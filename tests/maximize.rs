@@ -268,9 +268,60 @@ fn results_are_stored_and_never_overwritten() {
     let values: Vec<f64> =
         array[128..].as_chunks().0.iter().copied().map(f64::from_le_bytes).collect();
     assert_same(&values, &numbers(&printed["point"]));
-    mistake(&arguments, "results: holds results already; name another directory or remove it");
+    let taken =
+        "results: holds results already; continue them with --resume or name another directory";
+    mistake(&arguments, taken);
     let nowhere = ["--model", ACAS, "--objective", "y0", "--out", "/dev/null/x"];
     mistake(&nowhere, "Not a directory (os error 20)");
+}
+
+#[test]
+fn a_finished_result_is_printed_again_and_an_interrupted_one_made_again() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let limits = Limits::new("x0 + x1 <= 0.5\n");
+    let out = directory.path().join("results");
+    let text = out.to_str().expect("UTF-8");
+    let constraints = ["--constraints", limits.path()];
+    let asked = ["--model", ACAS, "--objective", "y0", "--out", text, "--resume"];
+    let asked = [&asked[..], &constraints].concat();
+    let first = record(&asked);
+    let file = out.join("result.json");
+    let stored = fs::read(&file).expect("there");
+    assert_eq!(record(&asked), first, "not solved again");
+    assert_eq!(fs::read(&file).expect("there"), stored);
+    // As if it had been interrupted.
+    let text = String::from_utf8(stored).expect("text").replace("no_gain", "interrupted");
+    fs::write(&file, text + "{\"schema\":").expect("written");
+    let again = record(&asked);
+    assert_eq!((&again["stop"], &again["point"]), (&first["stop"], &first["point"]));
+    assert_eq!(fs::read_to_string(&file).expect("there").lines().count(), 1);
+    // What differs is told.
+    let other = "holds another run (--seed 0 there, 1 asked); name another directory";
+    mistake(&[&asked[..], &["--seed", "1"]].concat(), other);
+    fs::write(&limits.path, "x0 + x1 <= 0.25\n").expect("written");
+    let output = rw_adv(&asked).assert().code(2).get_output().clone();
+    let line = String::from_utf8(output.stderr).expect("text");
+    assert!(line.contains("(other constraints: SHA-256 "), "{line}");
+}
+
+#[test]
+fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("results");
+    let asked = ["--model", ACAS, "--objective", "y0", "--out", out.to_str().expect("UTF-8")];
+    let text = stdout(&[&asked[..], &["--dry-run"]].concat());
+    for line in ["settings  box [0.0,1.0]", "          objective y0"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(text.ends_with("records   1 to make, 0 of 1 are finished\n"), "{text}");
+    assert!(!out.exists());
+    let manifest: Value =
+        serde_json::from_str(&stdout(&[&asked[..], &["--dry-run", "--json"]].concat()))
+            .expect("JSON");
+    assert_eq!(manifest["contents"], "maximum");
+    stdout(&asked);
+    let stored = fs::read_to_string(out.join("manifest.json")).expect("there");
+    assert_eq!(serde_json::from_str::<Value>(&stored).expect("JSON"), manifest);
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
     let Some(job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };
-    let settings = args.manifest_settings(&job.settings)?;
+    let settings = args.manifest_settings(&job)?;
     let mode = if args.resume { OpenMode::Resume } else { OpenMode::New };
     let destination = Destination { directory: args.out.clone(), mode };
     if args.dry_run {
@@ -144,7 +144,8 @@ impl MaximizeArgs {
         };
         problem.accepts(search.method)?;
         let settings = self.settings(model, &options);
-        Ok(Some(MaximizeJob { problem, settings, input_dims: model.input_dims.clone() }))
+        let (optimal_gap, input_dims) = (options.gap(), model.input_dims.clone());
+        Ok(Some(MaximizeJob { problem, settings, optimal_gap, input_dims }))
     }
 
     /// What was asked for, as the record tells it.
@@ -160,15 +161,15 @@ impl MaximizeArgs {
             way_out: options.search.way_out,
             patience: options.search.patience,
             branch: options.branch.map(|branch| branch.nodes),
-            gap: options.gap(),
             time_limit: self.time_limit,
             seed: self.seed,
         }
     }
 
-    /// The same for the manifest, with what is in the file of constraints.
-    fn manifest_settings(&self, settings: &MaximizeSettings) -> Result<Fields> {
-        let mut fields = json::fields(settings);
+    /// The same for the manifest, with --gap, which is another field of the record, and what is in the file of constraints.
+    fn manifest_settings(&self, job: &MaximizeJob) -> Result<Fields> {
+        let mut fields = json::fields(&job.settings);
+        fields.insert("gap".into(), job.optimal_gap.into());
         if let Some(file) = &self.constraints {
             let text = fs::read(file).with_context(|| file.display().to_string())?;
             let sha256 = hex::encode(Sha256::digest(text));

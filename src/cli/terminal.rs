@@ -12,7 +12,7 @@ use rw_adv::run::{BoxError, Sink};
 use super::screen::Screen;
 
 /// A record as a row of a table.
-pub trait TableRow: Resumable {
+pub trait PrintedRecord: Resumable {
     /// The table's head.
     fn header(out: &mut impl Write) -> io::Result<()>;
 
@@ -25,7 +25,7 @@ pub trait TableRow: Resumable {
     }
 }
 
-impl TableRow for AttackRecord {
+impl PrintedRecord for AttackRecord {
     fn header(out: &mut impl Write) -> io::Result<()> {
         text::header(out)
     }
@@ -39,7 +39,7 @@ impl TableRow for AttackRecord {
     }
 }
 
-impl TableRow for RadiusRecord {
+impl PrintedRecord for RadiusRecord {
     fn header(out: &mut impl Write) -> io::Result<()> {
         text::radius_header(out)
     }
@@ -70,7 +70,7 @@ impl Terminal {
     }
 
     /// Begins the table.
-    pub fn begin<R: TableRow>(&mut self) -> Result<()> {
+    pub fn begin<R: PrintedRecord>(&mut self) -> Result<()> {
         self.print_text(|out| R::header(out))
     }
 
@@ -95,7 +95,7 @@ impl Terminal {
     }
 }
 
-impl<R: TableRow> Sink<R> for Terminal {
+impl<R: PrintedRecord> Sink<R> for Terminal {
     fn record(&mut self, record: &R) -> Result<(), BoxError> {
         let (json, paint) = (self.json, self.paint);
         self.print(|out| if json { json::line(out, record) } else { record.row(out, paint) })?;

@@ -77,9 +77,10 @@ pub struct MaximizeRecord {
 }
 
 impl MaximizeRecord {
-    /// The answer.
+    /// The answer. Below `optimal_gap` a value counts as optimal.
     pub fn new(
         settings: MaximizeSettings,
+        optimal_gap: f64,
         domain: &Domain,
         maximum: &Maximum,
         seconds: f64,
@@ -101,7 +102,7 @@ impl MaximizeRecord {
             upper_bound: bound.map(|bound| bound.value()),
             gap,
             bound_method: bound.map(|bound| bound.method()),
-            optimal: gap.is_some_and(|gap| gap <= settings.gap),
+            optimal: gap.is_some_and(|gap| gap <= optimal_gap),
             settings,
             claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
             constraint_count: domain.constraints.len(),
@@ -151,5 +152,27 @@ impl Resumable for MaximizeRecord {
 
     fn seconds(&self) -> f64 {
         self.seconds
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::json;
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let text = r#"{"schema":"rw-adv/maximize/1","version":"0.1.0","model":"m.onnx","model_sha256":"ab","widths":[2,1],
+            "objective":"y0","box":[-1.0,1.0],"constraints":null,"method":"frank-wolfe","way_out":"flip","patience":40,"branch":18446744073709551615,
+            "time_limit":0.1,"seed":18446744073709551615,"value":0.1,"value_f32":0.10000000149011612,"upper_bound":null,"gap":null,
+            "bound_method":"branch","optimal":false,"claimed_bound":null,"constraint_count":0,"violation":0.0,"at_lower":1,"at_upper":1,
+            "starts":1,"regions":2,"lps":3,"iterations":4,"nodes":5,"depth":6,"open_nodes":7,"bound_trace":[[0.1,0.2]],"seconds":0.5,
+            "seconds_to_best":0.25,"stop":"nodes","outputs":[0.1],"point":[-1.0,1.0]}"#;
+        let record: MaximizeRecord = json::parse(text.as_bytes()).unwrap();
+        let mut line = Vec::new();
+        json::line(&mut line, &record).unwrap();
+        let compact: String = text.split_whitespace().collect();
+        assert_eq!(String::from_utf8(line).unwrap().trim_end(), compact);
     }
 }

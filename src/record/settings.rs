@@ -92,8 +92,6 @@ pub struct MaximizeSettings {
     pub patience: usize,
     /// Parts bounded at most, if the domain is divided.
     pub branch: Option<usize>,
-    /// Below this gap a value counts as optimal.
-    pub gap: f64,
     /// Seconds, if limited.
     pub time_limit: Option<f64>,
     /// The seed.

@@ -17,6 +17,8 @@ pub struct MaximizeJob {
     pub problem: Maximization,
     /// What was asked for, as the record tells it.
     pub settings: MaximizeSettings,
+    /// Below this gap a value counts as optimal.
+    pub optimal_gap: f64,
     /// The shape of the model's input.
     pub input_dims: Vec<usize>,
 }
@@ -50,7 +52,8 @@ impl Job for MaximizeJob {
     }
 
     fn record(&self, (): &(), _: Key, answer: &Maximum, seconds: f64) -> MaximizeRecord {
-        MaximizeRecord::new(self.settings.clone(), self.problem.domain(), answer, seconds)
+        let (settings, domain) = (self.settings.clone(), self.problem.domain());
+        MaximizeRecord::new(settings, self.optimal_gap, domain, answer, seconds)
     }
 
     fn store(

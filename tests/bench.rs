@@ -1,35 +1,32 @@
 //! The paper's experiments in a few seconds: all files are there, and a run is continued, not begun anew.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use assert_cmd::Command;
+use common::{FIXTURE, directory, read, refused, rw_adv, succeeds, typed};
 
 fn bench(experiment: &str, out: &Path, more: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
-    command.args(["bench", "paper", "--experiment", experiment, "--seconds", "0.1", "--out"]);
-    command.arg(out).args(more);
-    command
-}
-
-fn text(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let asked = ["bench", "paper", "--experiment", experiment, "--seconds", "0.1"];
+    rw_adv(&[&asked[..], &["--out", typed(out)], more].concat())
 }
 
 /// What every run leaves behind.
 fn check_files(out: &Path, figures: &[&str], runs: usize) {
-    let csv = text(&out.join("instances.csv"));
+    let csv = read(&out.join("instances.csv"));
     assert_eq!(csv.lines().count(), runs + 1, "{csv}");
     let columns = csv.lines().next().map(|header| header.split(',').count());
     assert!(csv.lines().all(|line| Some(line.split(',').count()) == columns), "{csv}");
-    assert_eq!(text(&out.join("runs.jsonl")).lines().count(), runs);
-    let report = text(&out.join("REPORT.md"));
+    assert_eq!(read(&out.join("runs.jsonl")).lines().count(), runs);
+    let report = read(&out.join("REPORT.md"));
     for words in ["rw against apgd: ", "Table 1", "within 0.1 % of the best of all"] {
         assert!(report.contains(words), "{words} in {report}");
     }
     for figure in figures {
         assert!(report.contains(&format!("{figure}.svg")), "{figure} in {report}");
-        assert!(text(&out.join(format!("{figure}.svg"))).contains("<svg"));
+        assert!(read(&out.join(format!("{figure}.svg"))).contains("<svg"));
         let picture = fs::read(out.join(format!("{figure}.png"))).expect("drawn");
         assert!(picture.starts_with(b"\x89PNG"), "{figure}");
     }
@@ -37,19 +34,19 @@ fn check_files(out: &Path, figures: &[&str], runs: usize) {
 
 #[test]
 fn random_networks_are_compared_and_the_run_goes_on_where_it_stopped() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("random");
     let sizes = ["--sizes", "5x1x8,5x2x8", "--seeds", "50..52"];
     let few = [&sizes[..], &["--methods", "rw,apgd"]].concat();
-    bench("random", &out, &few).assert().success();
-    let before = text(&out.join("runs.jsonl"));
+    succeeds(bench("random", &out, &few));
+    let before = read(&out.join("runs.jsonl"));
     check_files(&out, &["rw_apgd", "cactus", "anytime"], 8);
 
     // A torn line is run again, all others stay; more methods join.
     let torn = before.len() - 20;
     fs::write(out.join("runs.jsonl"), &before[..torn]).expect("writable");
-    bench("random", &out, &sizes).assert().success();
-    let after = text(&out.join("runs.jsonl"));
+    succeeds(bench("random", &out, &sizes));
+    let after = read(&out.join("runs.jsonl"));
     let kept: Vec<&str> = before.lines().take(7).collect();
     assert_eq!(after.lines().take(7).collect::<Vec<_>>(), kept);
     fs::write(out.join("runs.jsonl"), whole_lines(&after)).expect("writable");
@@ -57,14 +54,11 @@ fn random_networks_are_compared_and_the_run_goes_on_where_it_stopped() {
     check_files(&out, &figures, 24);
 
     // Nothing is left to do: nothing is run.
-    let again = bench("random", &out, &sizes).assert().success();
-    let said = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
+    let said = succeeds(bench("random", &out, &sizes));
     assert!(!said.contains("seed50"), "{said}");
-    let other = ["bench", "paper", "--experiment", "random", "--seconds", "0.2", "--out"];
-    let mut other_time = Command::cargo_bin("rw-adv").expect("the binary is built");
-    let refused = other_time.args(other).arg(&out).args(sizes).assert().code(2);
-    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(said.contains("--seconds 0.1 there, 0.2 asked"), "{said}");
+    let other = ["bench", "paper", "--experiment", "random", "--seconds", "0.2"];
+    let other = rw_adv(&[&other[..], &["--out", typed(&out)], &sizes].concat());
+    refused(other, &["--seconds 0.1 there, 0.2 asked"]);
 }
 
 fn whole_lines(text: &str) -> String {
@@ -73,22 +67,19 @@ fn whole_lines(text: &str) -> String {
 
 #[test]
 fn images_are_compared() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("mnist");
-    let fixture = ["--model", "models/mnist_2x16.onnx", "--images", "2", "--delta", "3"];
-    bench("mnist", &out, &fixture).assert().success();
+    let fixture = ["--model", FIXTURE, "--images", "2", "--delta", "3"];
+    succeeds(bench("mnist", &out, &fixture));
     check_files(&out, &["figure4_rw_milp", "rw_apgd", "cactus", "anytime"], 12);
 }
 
 #[test]
 fn sizes_seeds_and_methods_that_are_none_are_named() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("none");
     for (option, value) in [("--sizes", "10x2"), ("--seeds", "5..5"), ("--methods", "magic")] {
-        let refused = bench("random", &out, &[option, value]).assert().code(2);
-        let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-        assert!(said.contains(option) && said.contains(value), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        refused(bench("random", &out, &[option, value]), &[option, value]);
     }
     assert!(!out.exists());
 }

@@ -1,52 +1,33 @@
 //! Branch and bound as a user runs it: optima, verdicts, and proofs that somebody else checks.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod common;
 
-use assert_cmd::Command;
+use std::fs;
+use std::path::Path;
+
 use serde_json::Value;
 
-const FIXTURE: &str = "models/mnist_2x16.onnx";
-const LARGE: &str = "models/mnist_2x500.onnx";
-
-fn rw_adv(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RW_ADV_LOG").args(arguments);
-    command
-}
+use common::{
+    FIXTURE, LARGE, directory, mistake, number, read, rw_adv, sorted_records, stdout, text, typed,
+};
 
 fn records(arguments: &[&str]) -> Vec<Value> {
-    let output = rw_adv(&[arguments, &["--json"]].concat()).assert().success().get_output().clone();
-    let text = String::from_utf8(output.stdout).expect("text");
-    let mut records: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    records.sort_by_key(|record| (record["image"].as_u64(), record["target"].as_u64()));
-    records
-}
-
-fn number(record: &Value, field: &str) -> f64 {
-    record[field].as_f64().unwrap_or_else(|| panic!("{field} of {record}"))
+    sorted_records(&stdout(&[arguments, &["--json"]].concat()))
 }
 
 /// Runs the checker: its exit code, and what it says on both streams.
 fn check(model: &str, proofs: &Path) -> (Option<i32>, String) {
-    let proofs = proofs.to_str().expect("UTF-8");
-    let output = rw_adv(&["check-proof", "--model", model, proofs]).output().expect("it runs");
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(said).expect("text"))
-}
-
-fn directory() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("proofs");
-    (directory, path)
+    let mut checker = rw_adv(&["check-proof", "--model", model, typed(proofs)]);
+    let output = checker.output().expect("runs");
+    (output.status.code(), text([output.stdout, output.stderr].concat()))
 }
 
 #[test]
 fn every_optimum_of_the_fixture_is_proven_and_the_proofs_hold() {
-    let (_directory, proofs) = directory();
+    let directory = directory();
+    let proofs = directory.path().join("proofs");
     let asked = ["--model", FIXTURE, "--images", "12", "--delta", "5", "--branch"];
-    let kept = ["--proof", proofs.to_str().expect("UTF-8")];
+    let kept = ["--proof", typed(&proofs)];
     let found = records(&[&asked[..], &kept[..]].concat());
     assert_eq!(found.len(), 12);
     for record in &found {
@@ -69,15 +50,15 @@ fn every_optimum_of_the_fixture_is_proven_and_the_proofs_hold() {
         assert!(said.contains(&bound), "{bound} in {said}");
     }
     // Proofs are not written over others.
-    let again = rw_adv(&[&asked[..], &kept[..]].concat()).assert().code(2).get_output().clone();
-    assert_eq!(String::from_utf8_lossy(&again.stderr).lines().count(), 1);
+    mistake(&[&asked[..], &kept[..]].concat(), &["holds"]);
 }
 
 #[test]
 fn a_robust_image_of_the_large_model_is_proven_by_parts_of_its_budget() {
-    let (_directory, proofs) = directory();
+    let directory = directory();
+    let proofs = directory.path().join("proofs");
     let asked = ["--model", LARGE, "--images", "7,", "--delta", "3", "--goal", "verdict"];
-    let kept = ["--branch", "--proof", proofs.to_str().expect("UTF-8")];
+    let kept = ["--branch", "--proof", typed(&proofs)];
     let found = records(&[&asked[..], &kept[..]].concat());
     assert_eq!(found[0]["verdict"], "robust");
     assert!(number(&found[0], "nodes") > 0.0, "the root decides: take another image");
@@ -85,7 +66,7 @@ fn a_robust_image_of_the_large_model_is_proven_by_parts_of_its_budget() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("robust"), "{said}");
     let file = proofs.join("7_c9_w3.json");
-    let text = fs::read_to_string(&file).expect("a proof");
+    let text = read(&file);
     assert!(text.contains("at_least") && text.contains("at_most"), "no pixel is divided");
 
     // Any leaf taken away, and the rest proves nothing.
@@ -94,26 +75,26 @@ fn a_robust_image_of_the_large_model_is_proven_by_parts_of_its_budget() {
     for leaf in 0..leaves {
         let mut forged = proof.clone();
         forged["claims"][0]["leaves"].as_array_mut().expect("leaves").remove(leaf);
-        refused(&file, &forged, "do not cover the set");
+        does_not_hold(&file, &forged, "do not cover the set");
     }
     let mut forged = proof.clone();
     forged["claims"][0]["bound"] = Value::from(-5.0);
-    refused(&file, &forged, "claims -5 for the whole set");
+    does_not_hold(&file, &forged, "claims -5 for the whole set");
     let mut forged = proof.clone();
     forged["claims"][0]["leaves"][0]["bound"] = Value::from(-5.0);
-    refused(&file, &forged, "claims -5, but its certificate proves");
+    does_not_hold(&file, &forged, "claims -5, but its certificate proves");
     let mut forged = proof.clone();
     let divided = forged["claims"][0]["leaves"][0]["sides"][0].as_object_mut().expect("a side");
     let (_, share) = divided.iter_mut().next().expect("one side");
     share["amount"] = Value::from(share["amount"].as_f64().expect("an amount") / 2.0);
-    refused(&file, &forged, "do not cover the set");
+    does_not_hold(&file, &forged, "do not cover the set");
     let mut forged = proof;
     forged["delta"] = Value::from(4.0);
-    refused(&file, &forged, "its certificate proves");
+    does_not_hold(&file, &forged, "its certificate proves");
 }
 
 /// A proof that does not hold: exit code 1, and why.
-fn refused(file: &Path, forged: &Value, why: &str) {
+fn does_not_hold(file: &Path, forged: &Value, why: &str) {
     fs::write(file, forged.to_string()).expect("writable");
     let (code, said) = check(LARGE, file);
     assert_eq!(code, Some(1), "{why}: {said}");
@@ -122,7 +103,7 @@ fn refused(file: &Path, forged: &Value, why: &str) {
 
 #[test]
 fn what_is_no_proof_is_named() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let (code, said) = check(FIXTURE, directory.path());
     assert!(code == Some(2) && said.contains("holds no proofs"), "{said}");
     let file = directory.path().join("torn.json");
@@ -138,8 +119,9 @@ fn what_is_no_proof_is_named() {
 
 #[test]
 fn a_proof_of_another_model_does_not_hold() {
-    let (_directory, proofs) = directory();
-    let kept = ["--proof", proofs.to_str().expect("UTF-8")];
+    let directory = directory();
+    let proofs = directory.path().join("proofs");
+    let kept = ["--proof", typed(&proofs)];
     records(&[&["--model", FIXTURE, "--images", "1", "--delta", "1"], &kept[..]].concat());
     let (code, said) = check("models/mnist_2x50.onnx", &proofs);
     assert_eq!(code, Some(1), "{said}");
@@ -163,8 +145,7 @@ fn the_table_of_branch_and_bound_is_printed() {
     let small = ["--small-model", FIXTURE, "--small-images", "3", "--optima", "3:20"];
     let milp = ["--milps", "2", "--milp-seconds", "20"];
     let large = ["bench", "complete", "--images", "1", "--verdicts", "1:5"];
-    let output = rw_adv(&[&large[..], &small, &milp].concat()).assert().success();
-    let text = String::from_utf8(output.get_output().stdout.clone()).expect("text");
+    let text = stdout(&[&large[..], &small, &milp].concat());
     for line in ["1 of 1 decided", "3 of 3 optima proven", "2 instances: ours"] {
         assert!(text.contains(line), "{line} in {text}");
     }

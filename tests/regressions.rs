@@ -1,11 +1,12 @@
 //! What was found once is found again: the margins of the fixture, and one test per bug, named after it.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use assert_cmd::Command;
 use rw_adv::attack::classify;
 use rw_adv::bounds::{Arithmetic, LinearBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
@@ -17,17 +18,16 @@ use rw_adv::search::{Method, SearchOptions, SearchStop, search};
 use rw_adv::sets::{InputSet, Norm, PixelRange};
 use serde_json::Value;
 
-const MODEL: &str = "models/mnist_2x16.onnx";
+use common::{FIXTURE, json_lines, stdout};
+
 const MARGINS: &str = "tests/fixture_margins.json";
 
 fn records(arguments: &[&str]) -> Vec<Value> {
-    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["--model", MODEL, "--json"]);
     // No search of these tests needs a second; one that has no end fails, and does not hang.
-    command.timeout(Duration::from_secs(120));
-    let output = command.args(arguments).assert().success().get_output().clone();
-    let text = String::from_utf8(output.stdout).expect("text");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    let asked = ["--model", FIXTURE, "--json", "--time-limit", "60"];
+    let records = json_lines(&stdout(&[&asked[..], arguments].concat()));
+    assert!(records.iter().all(|record| record["stop"] != "time"));
+    records
 }
 
 /// `image predicted target`, and the margin.
@@ -60,13 +60,12 @@ fn the_fixtures_margins_are_those_on_file() {
 /// Two unstable neurons, neither of which the relaxation could be fixed against: the search went round and round.
 #[test]
 fn a_relaxation_in_which_no_fixing_is_feasible_does_not_hang_the_search() {
-    let model = OnnxModel::load(MODEL.as_ref()).expect("the fixture loads");
+    let model = OnnxModel::load(FIXTURE.as_ref()).expect("the fixture loads");
     let source = DataSource { path: "data".into(), ..DataSource::default() };
     let data = Dataset::open(&source, &model.input_dims).expect("the bundled images");
     let sample = data.sample(1).expect("an image");
     let predicted = classify(&model, &sample).expect("a classifier").predicted;
-    let centre: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();
-    let set = InputSet::ball(Norm::L1, &centre, 2.0, PixelRange::UNIT);
+    let set = InputSet::ball(Norm::L1, &sample.widened(), 2.0, PixelRange::UNIT);
     let problem = Problem::margin(&model.network, set, predicted, Label(7));
     let bounds = LinearBounds::new(
         &model.network,

@@ -1,63 +1,41 @@
 //! What a run leaves behind for people and for other programs: `report.html`, CSV, JUnit, and its exit code.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const FIXTURE: &str = "models/mnist_2x16.onnx";
-
-fn rw_adv(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RW_ADV_LOG").args(arguments);
-    command
-}
+use common::{
+    BackgroundRun, FIXTURE, directory, ends_with, mistake, read, report_data, rw_adv,
+    sorted_records, text, typed,
+};
 
 /// Runs to this exit code; gives what was said on stderr.
 fn run(arguments: &[&str], code: i32) -> String {
-    let output = rw_adv(arguments).assert().code(code).get_output().clone();
-    String::from_utf8(output.stderr).expect("text")
+    text(ends_with(code, rw_adv(arguments)).stderr)
 }
 
 /// A run of the fixture into a directory that goes away with the first part.
 fn results(arguments: &[&str]) -> (TempDir, PathBuf) {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
-    let fixed = ["--model", FIXTURE, "--out", text(&out)];
+    let fixed = ["--model", FIXTURE, "--out", typed(&out)];
     assert_eq!(run(&[&fixed, arguments].concat(), 0), "");
     (directory, out)
 }
 
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).expect("written")
-}
-
-/// The data embedded in a report.
-fn embedded(out: &Path) -> Value {
-    let page = read(&out.join("report.html"));
-    let (_, data) = page.split_once(r#"id="data">"#).expect("there is data");
-    let (data, _) = data.split_once("</script>").expect("it ends");
-    serde_json::from_str(data).expect("JSON")
-}
-
 fn records(out: &Path) -> Vec<Value> {
-    let lines = read(&out.join("results.jsonl"));
-    let mut records: Vec<Value> =
-        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    records.sort_by_key(|record| (record["image"].as_u64(), record["target"].as_u64()));
-    records
+    sorted_records(&read(&out.join("results.jsonl")))
 }
 
 #[test]
 fn a_run_leaves_a_report_that_can_be_made_again_without_model_and_data() {
     let (_directory, out) = results(&["--images", "4", "--delta", "3", "--target", "all"]);
-    let data = embedded(&out);
+    let data = report_data(&out);
     let records = records(&out);
     assert_eq!(data["count"], 36);
     for (k, record) in records.iter().enumerate() {
@@ -75,20 +53,20 @@ fn a_run_leaves_a_report_that_can_be_made_again_without_model_and_data() {
     assert_eq!(data["settings"]["model"], FIXTURE);
     let first = read(&out.join("report.html"));
     fs::remove_file(out.join("report.html")).expect("removed");
-    assert_eq!(run(&["report", text(&out)], 0), "");
+    assert_eq!(run(&["report", typed(&out)], 0), "");
     assert_eq!(read(&out.join("report.html")), first);
     // A run that was killed has no summary; its records are reported nevertheless.
     fs::remove_file(out.join("summary.json")).expect("removed");
-    run(&["report", text(&out)], 0);
+    run(&["report", typed(&out)], 0);
     assert_eq!(
-        (&embedded(&out)["count"], &embedded(&out)["interrupted"]),
+        (&report_data(&out)["count"], &report_data(&out)["interrupted"]),
         (&36.into(), &Value::Null)
     );
 }
 
 #[test]
 fn what_is_no_picture_has_a_report_too() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let data = directory.path().join("x.csv");
     // Two inputs of five numbers, as NumPy writes them.
     let npy = data.with_extension("npy");
@@ -100,9 +78,9 @@ fn what_is_no_picture_has_a_report_too() {
     fs::write(&npy, bytes).expect("written");
     let out = directory.path().join("out");
     let model = "tests/zoo/accepted/acasxu_style.onnx";
-    let asked = ["--model", model, "--data", text(&npy), "--delta", "0.5", "--out", text(&out)];
+    let asked = ["--model", model, "--data", typed(&npy), "--delta", "0.5", "--out", typed(&out)];
     assert_eq!(run(&asked, 0), "");
-    let data = embedded(&out);
+    let data = report_data(&out);
     assert_eq!((&data["count"], &data["pictures"]), (&2.into(), &Value::Null));
     let largest = data["largest"][0].as_array().expect("changes");
     assert!(!largest.is_empty() && largest.len() <= 5, "{largest:?}");
@@ -112,7 +90,7 @@ fn what_is_no_picture_has_a_report_too() {
 fn csv_has_a_row_per_image_and_target() {
     let (directory, out) = results(&["--images", "3", "--delta", "2", "--target", "all"]);
     let (kept, again) = (directory.path().join("a.csv"), directory.path().join("b.csv"));
-    run(&["report", text(&out), "--csv", text(&kept)], 0);
+    run(&["report", typed(&out), "--csv", typed(&kept)], 0);
     let mut table = csv::Reader::from_path(&kept).expect("a table");
     let head = table.headers().expect("a head").clone();
     assert_eq!(head.iter().take(3).collect::<Vec<_>>(), ["image", "label", "predicted"]);
@@ -132,7 +110,7 @@ fn csv_has_a_row_per_image_and_target() {
     // Without a directory, from what is in memory; an older and longer file is replaced.
     fs::write(&again, "x".repeat(100_000)).expect("written");
     let asked = ["--model", FIXTURE, "--images", "3", "--delta", "2", "--target", "all"];
-    run(&[&asked[..], &["--csv", text(&again)]].concat(), 0);
+    run(&[&asked[..], &["--csv", typed(&again)]].concat(), 0);
     let timeless = |path: &Path| -> Vec<Vec<String>> {
         let mut table = csv::Reader::from_path(path).expect("a table");
         let head = table.headers().expect("a head").clone();
@@ -150,10 +128,10 @@ fn csv_has_a_row_per_image_and_target() {
 
 #[test]
 fn junit_has_a_case_per_image() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let file = directory.path().join("junit.xml");
     // Image 8 is misclassified by the fixture.
-    let asked = ["--model", FIXTURE, "--images", "10", "--delta", "3", "--junit", text(&file)];
+    let asked = ["--model", FIXTURE, "--images", "10", "--delta", "3", "--junit", typed(&file)];
     run(&[&asked[..], &["--json"]].concat(), 0);
     let xml = read(&file);
     assert_eq!(xml.matches("<testcase ").count(), 10, "{xml}");
@@ -179,21 +157,19 @@ fn certified_accuracy_decides_the_exit_code() {
     assert_eq!(run(&asked(&["5", "--fail-under", "0"]), 0), "");
     for bad in ["90", "101%", "-1%", "most"] {
         let option = format!("--fail-under={bad}");
-        let line = run(&[&base[..], &["5", &option]].concat(), 2);
-        assert_eq!(line.lines().count(), 1, "{line}");
-        assert!(line.contains("--fail-under") && line.contains(bad), "{line}");
+        mistake(&[&base[..], &["5", &option]].concat(), &["--fail-under", bad]);
     }
 }
 
 #[test]
 fn a_stored_run_can_be_guarded_and_drawn_afterwards() {
     let (directory, out) = results(&["--images", "5", "--delta", "3"]);
-    assert!(run(&["report", text(&out), "--fail-under", "1"], 1).contains("certified accuracy"));
-    assert_eq!(run(&["report", text(&out), "--fail-under", "0"], 0), "");
+    assert!(run(&["report", typed(&out), "--fail-under", "1"], 1).contains("certified accuracy"));
+    assert_eq!(run(&["report", typed(&out), "--fail-under", "0"], 0), "");
     let files = ["p.svg", "p.png", "s.png", "j.xml"];
     let [svg, png, strip, junit] = files.map(|name| directory.path().join(name));
-    run(&["report", text(&out), "--plot", text(&svg), "--junit", text(&junit)], 0);
-    run(&["report", text(&out), "--plot", text(&png), "--strip", text(&strip)], 0);
+    run(&["report", typed(&out), "--plot", typed(&svg), "--junit", typed(&junit)], 0);
+    run(&["report", typed(&out), "--plot", typed(&png), "--strip", typed(&strip)], 0);
     assert!(read(&svg).contains("Margin and bound"));
     for picture in [&png, &strip] {
         assert!(fs::read(picture).expect("written").starts_with(b"\x89PNG"));
@@ -204,59 +180,39 @@ fn a_stored_run_can_be_guarded_and_drawn_afterwards() {
 #[test]
 fn places_that_are_not_are_named() {
     let (directory, out) = results(&["--images", "1", "--delta", "1"]);
-    let mistake = |arguments: &[&str], words: &[&str]| {
-        let line = run(arguments, 2);
-        assert_eq!(line.lines().count(), 1, "{line}");
-        assert!(words.iter().all(|word| line.contains(word)), "{words:?}: {line}");
-    };
     mistake(&["report"], &["DIR"]);
     mistake(&["report", "no/such"], &["no/such", "results.jsonl"]);
     mistake(&["report", "models"], &["models", "results.jsonl"]);
-    mistake(&["report", text(&out), "--csv", "no/such/x.csv"], &["no/such/x.csv", "cannot write"]);
-    mistake(&["report", text(&out), "--junit", "models"], &["models", "cannot write"]);
-    mistake(&["report", text(&out), "--plot", "plot.gif"], &["--plot", ".svg or .png"]);
-    mistake(&["report", text(&out), "--plot", "no/such/x.png"], &["no/such/x.png"]);
-    mistake(&["report", text(&out), "--strip", "strip.svg"], &["--strip", ".png"]);
-    mistake(&["report", text(&out), "--strip", "strip.png"], &["--strip", "no pictures"]);
+    mistake(&["report", typed(&out), "--csv", "no/such/x.csv"], &["no/such/x.csv", "cannot write"]);
+    mistake(&["report", typed(&out), "--junit", "models"], &["models", "cannot write"]);
+    mistake(&["report", typed(&out), "--plot", "plot.gif"], &["--plot", ".svg or .png"]);
+    mistake(&["report", typed(&out), "--plot", "no/such/x.png"], &["no/such/x.png"]);
+    mistake(&["report", typed(&out), "--strip", "strip.svg"], &["--strip", ".png"]);
+    mistake(&["report", typed(&out), "--strip", "strip.png"], &["--strip", "no pictures"]);
     let asked = ["--model", FIXTURE, "--images", "1", "--delta", "1", "--csv", "no/such/x.csv"];
     mistake(&asked, &["no/such/x.csv", "cannot write"]);
     let damaged = read(&out.join("results.jsonl")).replacen("image", "imago", 1) + "{}\n";
     fs::write(out.join("results.jsonl"), damaged).expect("written");
-    mistake(&["report", text(&out)], &["results.jsonl", "line 1", "missing field `image`"]);
+    mistake(&["report", typed(&out)], &["results.jsonl", "line 1", "missing field `image`"]);
     let radii = directory.path().join("radii");
     let asked = ["radius", "--model", FIXTURE, "--images", "1", "--max-delta", "0.1"];
-    run(&[&asked[..], &["--out", text(&radii)]].concat(), 0);
-    mistake(&["report", text(&radii)], &["holds radii"]);
+    run(&[&asked[..], &["--out", typed(&radii)]].concat(), 0);
+    mistake(&["report", typed(&radii)], &["holds radii"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_has_a_report() {
-    use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
-
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let (out, table) = (directory.path().join("out"), directory.path().join("t.csv"));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rw-adv"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["--model", FIXTURE, "--images", "6", "--delta", "5", "--patience", "1000000"])
-        .args(["--threads", "2", "--fail-under", "1", "--out", text(&out), "--csv", text(&table)])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("starts");
-    let mut head = String::new();
-    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-    stdout.read_line(&mut head).expect("text");
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("runs").success());
-    while stdout.read_line(&mut head).expect("text") > 0 {}
-    assert_eq!(child.wait().expect("ends").code(), Some(130), "{head}");
-    let data = embedded(&out);
+    let endless = ["--model", FIXTURE, "--images", "6", "--delta", "5", "--patience", "1000000"];
+    let more = ["--threads", "2", "--fail-under", "1"];
+    let files = ["--out", typed(&out), "--csv", typed(&table)];
+    let run = BackgroundRun::new(rw_adv(&[&endless[..], &more, &files].concat()));
+    let (printed, _) = run.interrupt_after(Duration::from_millis(300));
+    let data = report_data(&out);
     assert_eq!((&data["interrupted"], &data["asked"]), (&true.into(), &6.into()));
     let count = data["count"].as_u64().expect("a number");
-    assert!((1..6).contains(&count), "{head}");
+    assert!((1..6).contains(&count), "{printed}");
     assert_eq!(read(&table).lines().count() as u64, count + 1);
 }

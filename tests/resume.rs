@@ -2,16 +2,21 @@
 #![cfg(unix)]
 #![allow(clippy::print_stderr)]
 
-use std::collections::BTreeMap;
+mod common;
+
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-const FIXTURE: &str = "models/mnist_2x16.onnx";
+use common::{
+    BackgroundRun, FIXTURE, directory, ends_with, files, json_lines, read, read_json, refused,
+    report_data, rw_adv, rw_adv_on_full_disk, succeeds, text, timeless_records, typed,
+};
 
 /// Four images with nine targets each; searches that end by themselves.
 const ATTACK: &[&str] =
@@ -20,64 +25,23 @@ const RADIUS: &[&str] =
     &["radius", "--model", FIXTURE, "--images", "6", "--patience", "1", "--precision", "0.1"];
 
 fn command(arguments: &[&str], out: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rw-adv"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("SLURM_CPUS_PER_TASK");
-    command.args(arguments).arg("--out").arg(out).args(more);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
+    rw_adv(&[arguments, &["--out", typed(out)], more].concat())
 }
 
+/// Runs to its end; gives what was printed.
 fn finish(arguments: &[&str], out: &Path, more: &[&str]) -> String {
-    let output = command(arguments, out, more).output().expect("runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+    succeeds(command(arguments, out, more))
 }
 
-/// A run that must be refused: exit code 2 and one line with all `words`.
-fn refused(output: Output, words: &[&str]) {
-    let line = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
-    for word in words {
-        assert!(line.contains(word), "expected '{word}' in: {line}");
-    }
-}
-
-/// All records of a file, each without what the clock says.
-fn records(file: &Path) -> BTreeMap<(u64, Option<u64>), Value> {
-    let text = fs::read_to_string(file).expect("written");
-    assert!(text.is_empty() || text.ends_with('\n'));
-    let mut records = BTreeMap::new();
-    for line in text.lines() {
-        let mut record: Value = serde_json::from_str(line).expect("JSON");
-        let fields = record.as_object_mut().expect("an object");
-        fields.remove("seconds");
-        fields.remove("seconds_to_best");
-        let target = if fields.contains_key("margin") { fields["target"].as_u64() } else { None };
-        let key = (fields["image"].as_u64().expect("a number"), target);
-        assert!(records.insert(key, record).is_none(), "{key:?} twice");
-    }
-    records
-}
-
-/// Every file of a folder, by name.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("readable"));
-    let name = |entry: &fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
-    entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
-}
-
-/// The data embedded in a report.
-fn report(out: &Path) -> Value {
-    let page = fs::read_to_string(out.join("report.html")).expect("written");
-    let (_, data) = page.split_once(r#"id="data">"#).expect("there is data");
-    let (data, _) = data.split_once("</script>").expect("it ends");
-    serde_json::from_str(data).expect("JSON")
+/// Begins in the background; nobody reads what it prints.
+fn begin(arguments: &[&str], out: &Path, more: &[&str]) -> Child {
+    let mut command = command(arguments, out, more);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts")
 }
 
 /// A report that shows every record, each with its picture and how its margin grew: the same as that of an undisturbed run.
 fn assert_same_report(out: &Path, whole: &Path) {
-    let [ours, theirs] = [out, whole].map(report);
+    let [ours, theirs] = [out, whole].map(report_data);
     assert_eq!(ours["count"], theirs["count"]);
     assert_eq!((&ours["pictures"], &ours["interrupted"]), (&theirs["pictures"], &false.into()));
     assert!(ours["pictures"]["images"].as_array().is_some_and(|images| !images.is_empty()));
@@ -85,13 +49,12 @@ fn assert_same_report(out: &Path, whole: &Path) {
     assert!(curves.iter().all(|curve| !curve.as_array().expect("a list").is_empty()));
     // Of sketches too there is nothing torn and nothing twice.
     let sketches = |out: &Path| {
-        let text = fs::read_to_string(out.join("sketches.jsonl")).expect("written");
-        let timeless = |line: &str| {
-            let mut line: Value = serde_json::from_str(line).expect("whole");
+        let timeless = |mut line: Value| {
             line.as_object_mut().expect("an object").remove("curve");
             line.to_string()
         };
-        let mut lines: Vec<String> = text.lines().map(timeless).collect();
+        let lines = json_lines(&read(&out.join("sketches.jsonl")));
+        let mut lines: Vec<String> = lines.into_iter().map(timeless).collect();
         lines.sort();
         lines
     };
@@ -135,21 +98,20 @@ fn tear(file: &Path, rng: &mut impl Rng) {
 
 /// Kills the run again and again at random moments and then lets it finish.
 fn kill_and_resume(arguments: &[&str], name: &str, kills: usize, seed: u64) {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let (whole, out) = (directory.path().join("whole"), directory.path().join("out"));
     finish(arguments, &whole, &["--threads", "2"]);
-    let expected = records(&whole.join(name));
+    let expected = timeless_records(&whole.join(name));
     let full = length(&whole.join(name));
     let file = out.join(name);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut in_between = 0;
     for kill in 0..kills {
         let threads = ["1", "2", "3"][rng.random_range(0..3)];
-        let child = command(arguments, &out, &["--resume", "--threads", threads]).spawn();
+        let mut child = begin(arguments, &out, &["--resume", "--threads", threads]);
         // The first moments are before there is any record at all, the others anywhere.
         let grown = if kill < 3 { 0 } else { rng.random_range(1..=full / 4) };
         let target = (length(&file) + grown).min(full);
-        let mut child = child.expect("starts");
         if kill == 0 {
             // Before anything else happens.
             child.kill().expect("can be killed");
@@ -169,16 +131,13 @@ fn kill_and_resume(arguments: &[&str], name: &str, kills: usize, seed: u64) {
     }
     eprintln!("{in_between} of {kills} kills left some of the records");
     finish(arguments, &out, &["--resume"]);
-    assert_eq!(records(&file), expected);
+    assert_eq!(timeless_records(&file), expected);
     let folder = "adversarial";
     assert_eq!(files(&out.join(folder)), files(&whole.join(folder)));
     if name == "results.jsonl" {
         assert_same_report(&out, &whole);
     }
-    let summary = |out: &Path| {
-        let text = fs::read_to_string(out.join("summary.json")).expect("written");
-        serde_json::from_str::<Value>(&text).expect("JSON")["settings"].clone()
-    };
+    let summary = |out: &Path| read_json(&out.join("summary.json"))["settings"].clone();
     assert_eq!(summary(&out), summary(&whole));
 }
 
@@ -194,7 +153,7 @@ fn radii_killed_at_random_moments_end_with_the_same_records() {
 
 #[test]
 fn shards_killed_at_random_moments_are_merged_to_the_same_records() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let (whole, out) = (directory.path().join("whole"), directory.path().join("out"));
     finish(ATTACK, &whole, &[]);
     let name = "results.jsonl";
@@ -203,14 +162,13 @@ fn shards_killed_at_random_moments_are_merged_to_the_same_records() {
     let attempts = out.join("attempts");
     for kill in 0..8 {
         let shard = ["1/2", "2/2", "1/1"][kill % 3];
-        let child = command(ATTACK, &out, &["--shard", shard]).spawn().expect("starts");
+        let child = begin(ATTACK, &out, &["--shard", shard]);
         let target = length(&attempts) + rng.random_range(1..=full / 8);
         kill_after(child, &attempts, target, &mut rng);
     }
     finish(ATTACK, &out, &["--shard", "1/1"]);
-    let merged = Command::new(env!("CARGO_BIN_EXE_rw-adv")).arg("merge").arg(&out).output();
-    assert_eq!(merged.expect("runs").status.code(), Some(0));
-    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    succeeds(rw_adv(&["merge", typed(&out)]));
+    assert_eq!(timeless_records(&out.join(name)), timeless_records(&whole.join(name)));
     assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
     assert_same_report(&out, &whole);
 }
@@ -218,16 +176,16 @@ fn shards_killed_at_random_moments_are_merged_to_the_same_records() {
 /// Whatever is on disk when a run is killed, every record's witness is there, and its picture.
 #[test]
 fn a_record_never_names_a_file_that_is_not_there() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for kill in 0..6 {
         let out = directory.path().join(kill.to_string());
         let file = out.join("results.jsonl");
-        let child = command(ATTACK, &out, &[]).spawn().expect("starts");
+        let child = begin(ATTACK, &out, &[]);
         let bytes = rng.random_range(1..15_000);
         kill_after(child, &file, bytes, &mut rng);
-        let text = fs::read_to_string(&file).expect("written");
-        let drawn = fs::read_to_string(out.join("sketches.jsonl")).expect("written");
+        let text = read(&file);
+        let drawn = read(&out.join("sketches.jsonl"));
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             let record: Value = serde_json::from_str(line).expect("whole");
             for name in ["npy", "png"].iter().filter_map(|&field| record[field].as_str()) {
@@ -242,30 +200,33 @@ fn a_record_never_names_a_file_that_is_not_there() {
 
 #[test]
 fn a_finished_run_is_continued_by_doing_nothing() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
     // Where nothing is, a run begins.
     finish(ATTACK, &out, &["--resume", "--threads", "1"]);
-    let before = (records(&out.join("results.jsonl")), files(&out.join("adversarial")));
+    let before = (timeless_records(&out.join("results.jsonl")), files(&out.join("adversarial")));
     let printed = finish(ATTACK, &out, &["--resume", "--threads", "2"]);
     assert!(printed.contains("continued: 36 were finished before"), "{printed}");
     assert!(printed.contains("36 searched in "), "{printed}");
-    assert_eq!((records(&out.join("results.jsonl")), files(&out.join("adversarial"))), before);
-    let code = command(ATTACK, &out, &["--resume", "--exit-code"]).output().expect("runs");
-    assert_eq!(code.status.code(), Some(1), "earlier adversaries count");
+    assert_eq!(
+        (timeless_records(&out.join("results.jsonl")), files(&out.join("adversarial"))),
+        before
+    );
+    // Earlier adversaries count.
+    ends_with(1, command(ATTACK, &out, &["--resume", "--exit-code"]));
 }
 
 #[test]
 fn what_differs_from_the_first_run_is_refused_and_told() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
     let base = ["--images", "2", "--delta", "1", "--patience", "1"];
     let with = |model: &str, more: &[&str]| {
         let arguments = [&["--model", model], &base[..]].concat();
-        command(&arguments, &out, &[&["--resume"], more].concat()).output().expect("runs")
+        command(&arguments, &out, &[&["--resume"], more].concat())
     };
-    assert!(with(FIXTURE, &[]).status.success());
-    let place = out.to_str().expect("UTF-8");
+    succeeds(with(FIXTURE, &[]));
+    let place = typed(&out);
     refused(with(FIXTURE, &["--seed", "4"]), &[place, "--seed 0 there, 4 asked"]);
     refused(with(FIXTURE, &["--goal", "verdict"]), &["--goal optimum there, verdict asked"]);
     refused(with(FIXTURE, &["--time-limit", "3"]), &["--time-limit none there, 3.0 asked"]);
@@ -275,48 +236,45 @@ fn what_differs_from_the_first_run_is_refused_and_told() {
     // The same images, one label of which is another.
     let labels = directory.path().join("labels.txt");
     fs::write(&labels, "7\n3\n".to_owned() + &"0\n".repeat(9998)).expect("written");
-    let labels = ["--labels", labels.to_str().expect("UTF-8")];
+    let labels = ["--labels", typed(&labels)];
     refused(with(FIXTURE, &labels), &["other images or labels: SHA-256"]);
     let radius = ["radius", "--model", FIXTURE, "--images", "2"];
-    let radius = command(&radius, &out, &["--resume"]).output().expect("runs");
-    refused(radius, &["records of attacks there, radii asked"]);
+    refused(command(&radius, &out, &["--resume"]), &["records of attacks there, radii asked"]);
     // The same model and images under other names are the same.
     let copy = directory.path().join("copy.onnx");
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE), &copy).expect("copied");
-    assert!(with(copy.to_str().expect("UTF-8"), &["--threads", "1"]).status.success());
-    assert!(with(FIXTURE, &["--data", "./data/"]).status.success());
+    succeeds(with(typed(&copy), &["--threads", "1"]));
+    succeeds(with(FIXTURE, &["--data", "./data/"]));
 }
 
 #[test]
 fn without_resume_results_are_left_alone() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
     let arguments = ["--model", FIXTURE, "--images", "1", "--delta", "1", "--patience", "1"];
     finish(&arguments, &out, &[]);
     let before = fs::read(out.join("results.jsonl")).expect("written");
-    let again = command(&arguments, &out, &[]).output().expect("runs");
-    refused(again, &["holds results already", "--resume"]);
+    refused(command(&arguments, &out, &[]), &["holds results already", "--resume"]);
     // Neither is a directory that was only begun, nor one of an older program.
     let begun = directory.path().join("begun");
     fs::create_dir(&begun).expect("made");
     fs::copy(out.join("manifest.json"), begun.join("manifest.json")).expect("copied");
-    refused(command(&arguments, &begun, &[]).output().expect("runs"), &["--resume"]);
+    refused(command(&arguments, &begun, &[]), &["--resume"]);
     finish(&arguments, &begun, &["--resume"]);
     let older = directory.path().join("older");
     fs::create_dir(&older).expect("made");
     fs::write(older.join("results.jsonl"), &before).expect("written");
-    let resumed = command(&arguments, &older, &["--resume"]).output().expect("runs");
-    refused(resumed, &["older", "manifest.json"]);
+    refused(command(&arguments, &older, &["--resume"]), &["older", "manifest.json"]);
     assert_eq!(fs::read(older.join("results.jsonl")).expect("there"), before);
 }
 
 #[test]
 fn damaged_records_are_dropped_and_made_again() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
     finish(ATTACK, &out, &[]);
     let file = out.join("results.jsonl");
-    let expected = records(&file);
+    let expected = timeless_records(&file);
     let whole = fs::read(&file).expect("written");
     let lines: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
     let zeros = [0u8; 700];
@@ -330,89 +288,74 @@ fn damaged_records_are_dropped_and_made_again() {
     for text in damaged {
         fs::write(&file, &text).expect("written");
         finish(ATTACK, &out, &["--resume"]);
-        assert_eq!(records(&file), expected);
+        assert_eq!(timeless_records(&file), expected);
     }
     // A record that somebody copied from elsewhere.
     let strange = String::from_utf8_lossy(lines[0]).replacen("\"image\":", "\"image\":9", 1);
     fs::write(&file, strange).expect("written");
-    let output = command(ATTACK, &out, &["--resume"]).output().expect("runs");
-    refused(output, &["results.jsonl", "not asked for"]);
+    refused(command(ATTACK, &out, &["--resume"]), &["results.jsonl", "not asked for"]);
     for text in ["", "{\"schema\":", "{}"] {
         fs::write(out.join("manifest.json"), text).expect("written");
-        let output = command(ATTACK, &out, &["--resume"]).output().expect("runs");
-        refused(output, &["manifest.json", "cannot read"]);
+        refused(command(ATTACK, &out, &["--resume"]), &["manifest.json", "cannot read"]);
     }
 }
 
 /// What Ctrl-C called off is written, and done again.
 #[test]
 fn interrupted_searches_are_done_again() {
-    use std::io::{BufRead, BufReader, Read};
-
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
     let whole = directory.path().join("whole");
     let arguments = ["--model", FIXTURE, "--images", "3", "--delta", "4", "--patience", "1000"];
     finish(&arguments, &whole, &[]);
-    let mut child = command(&arguments, &out, &[]).spawn().expect("starts");
-    let mut table = BufReader::new(child.stdout.take().expect("piped"));
-    let mut text = String::new();
-    table.read_line(&mut text).expect("text");
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("runs").success());
-    table.read_to_string(&mut text).expect("text");
-    assert_eq!(child.wait().expect("ends").code(), Some(130), "{text}");
+    let run = BackgroundRun::new(command(&arguments, &out, &[]));
+    run.interrupt_after(Duration::ZERO);
     finish(&arguments, &out, &["--resume"]);
     let name = "results.jsonl";
-    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    assert_eq!(timeless_records(&out.join(name)), timeless_records(&whole.join(name)));
 }
 
 /// What was finished before counts in everything that is written at the end; a dry run writes none of it.
 #[test]
 fn exports_of_a_continued_run_are_of_all_its_records() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
-    let place = |name: &str| directory.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (table, cases) = (place("t.csv"), place("c.xml"));
-    let exports = ["--csv", &table, "--junit", &cases, "--fail-under", "1"];
+    let [table, cases] = ["t.csv", "c.xml"].map(|name| directory.path().join(name));
+    let exports = ["--csv", typed(&table), "--junit", typed(&cases), "--fail-under", "1"];
     finish(ATTACK, &out, &[]);
     let file = out.join("results.jsonl");
-    let whole = fs::read_to_string(&file).expect("written");
+    let whole = read(&file);
     // As if it had been killed when half of the records were there.
     let half: String = whole.split_inclusive('\n').take(18).collect();
     fs::write(&file, half).expect("written");
     fs::remove_file(out.join("report.html")).expect("removed");
-    let dry = [&["--resume", "--dry-run"], &exports[..]].concat();
-    let dry = command(ATTACK, &out, &dry).output().expect("runs");
-    assert!(dry.status.success(), "{}", String::from_utf8_lossy(&dry.stderr));
-    for name in [&table, &cases, &place("out/report.html")] {
-        assert!(!Path::new(name).exists(), "{name}");
+    finish(ATTACK, &out, &[&["--resume", "--dry-run"], &exports[..]].concat());
+    for file in [&table, &cases, &out.join("report.html")] {
+        assert!(!file.exists(), "{}", file.display());
     }
-    let resumed = command(ATTACK, &out, &[&["--resume"], &exports[..]].concat()).output();
-    let resumed = resumed.expect("runs");
-    let said = String::from_utf8_lossy(&resumed.stderr);
-    assert_eq!(resumed.status.code(), Some(1), "{said}");
+    let resumed = command(ATTACK, &out, &[&["--resume"], &exports[..]].concat());
+    let said = text(ends_with(1, resumed).stderr);
     assert!(said.contains("of 4 images) is below --fail-under"), "{said}");
-    assert_eq!(fs::read_to_string(&table).expect("written").lines().count(), 1 + 36);
-    assert_eq!(fs::read_to_string(&cases).expect("written").matches("<testcase ").count(), 4);
-    assert_eq!(report(&out)["count"], 36);
+    assert_eq!(read(&table).lines().count(), 1 + 36);
+    assert_eq!(read(&cases).matches("<testcase ").count(), 4);
+    assert_eq!(report_data(&out)["count"], 36);
 }
 
 /// Proofs of finished records stay, the others are made again, and a directory of proofs is taken up only on purpose.
 #[test]
 fn proofs_are_continued_with_their_run() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let [out, proofs] = ["out", "proofs"].map(|name| directory.path().join(name));
     let arguments = ["--model", FIXTURE, "--images", "3", "--delta", "0.5", "--patience", "1"];
-    let with = ["--proof", proofs.to_str().expect("UTF-8")];
+    let with = ["--proof", typed(&proofs)];
     finish(&arguments, &out, &with);
     let before = files(&proofs);
     assert_eq!(before.len(), 3);
     let other = directory.path().join("other");
-    refused(command(&arguments, &other, &with).output().expect("runs"), &["proofs", "holds"]);
+    refused(command(&arguments, &other, &with), &["proofs", "holds"]);
     // As if it had been killed after the first record, while a proof was written.
     let file = out.join("results.jsonl");
-    let whole = fs::read_to_string(&file).expect("written");
+    let whole = read(&file);
     fs::write(&file, whole.split_inclusive('\n').next().expect("a record")).expect("written");
     let record: Value =
         serde_json::from_str(whole.lines().next().expect("a record")).expect("JSON");
@@ -426,41 +369,32 @@ fn proofs_are_continued_with_their_run() {
 
 #[test]
 fn two_runs_do_not_write_to_one_directory() {
-    use std::io::{BufRead, BufReader};
-
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
     let arguments = ["--model", FIXTURE, "--images", "2", "--delta", "4", "--patience", "1000000"];
-    let mut first = command(&arguments, &out, &[]).spawn().expect("starts");
-    let mut head = String::new();
-    BufReader::new(first.stdout.as_mut().expect("piped")).read_line(&mut head).expect("text");
-    let second = command(&arguments, &out, &["--resume"]).output().expect("runs");
-    let merged = Command::new(env!("CARGO_BIN_EXE_rw-adv")).arg("merge").arg(&out).output();
-    first.kill().expect("can be killed");
-    first.wait().expect("is gone");
-    refused(second, &["another rw-adv is writing there"]);
-    refused(merged.expect("runs"), &["another rw-adv is writing there"]);
+    let first = BackgroundRun::new(command(&arguments, &out, &[]));
+    let words = ["another rw-adv is writing there"];
+    refused(command(&arguments, &out, &["--resume"]), &words);
+    refused(rw_adv(&["merge", typed(&out)]), &words);
+    first.kill();
 }
 
-/// The shell lets files grow to a few hundred bytes: to the program that is a full disk. With room again, the run goes on.
+/// With room again, the run goes on.
 #[test]
 fn a_full_disk_costs_no_records() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let (out, whole) = (directory.path().join("out"), directory.path().join("whole"));
     // Without adversaries, so that it is the records that do not fit.
     let arguments = ["--model", FIXTURE, "--images", "4", "--delta", "0.01", "--patience", "1"];
     finish(&arguments, &whole, &[]);
     let confined = |blocks: &str| {
-        let mut shell = Command::new("sh");
-        shell.current_dir(env!("CARGO_MANIFEST_DIR"));
-        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", blocks]);
-        shell.arg(env!("CARGO_BIN_EXE_rw-adv")).args(arguments).arg("--resume");
-        shell.arg("--out").arg(&out).output().expect("runs")
+        let more = ["--resume", "--out", typed(&out)];
+        rw_adv_on_full_disk(blocks, &[&arguments[..], &more].concat())
     };
     refused(confined("0"), &["manifest.json", "cannot write"]);
     // The manifest fits into three or four blocks of 512 bytes, four records and their pictures do not.
     refused(confined("4"), &[".jsonl", "cannot write"]);
     finish(&arguments, &out, &["--resume"]);
     let name = "results.jsonl";
-    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    assert_eq!(timeless_records(&out.join(name)), timeless_records(&whole.join(name)));
 }

@@ -1,24 +1,29 @@
 //! Shares of one run on many machines: every attempt has files of its own, and together they are what one machine finds.
 
-use std::collections::BTreeMap;
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-const FIXTURE: &str = "models/mnist_2x16.onnx";
+use common::{
+    FIXTURE, directory, ends_with, files, json_lines, read, read_json, refused, report_data,
+    rw_adv, succeeds, text, timeless_records, typed,
+};
 
 /// Five images with two targets each.
 const TARGETS: &str = "image,target\n0,3\n0,2\n1,8\n1,3\n2,7\n2,8\n3,6\n3,2\n4,9\n4,8\n";
 
-struct NeuronRef {
+/// A file of targets, and room for results.
+struct Experiment {
     directory: tempfile::TempDir,
 }
 
-impl NeuronRef {
+impl Experiment {
     fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        let directory = directory();
         fs::write(directory.path().join("targets.csv"), TARGETS).expect("written");
         Self { directory }
     }
@@ -27,40 +32,24 @@ impl NeuronRef {
         self.directory.path().join(name)
     }
 
-    fn rw_adv(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rw-adv"));
-        command.current_dir(env!("CARGO_MANIFEST_DIR"));
-        for name in ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLEL_SEQ", "SLURM_CPUS_PER_TASK"] {
-            command.env_remove(name);
-        }
-        command.args(arguments);
-        command
-    }
-
     fn attack(&self, out: &str, more: &[&str]) -> Command {
-        let mut command = self.rw_adv(&["--model", FIXTURE, "--delta", "4", "--patience", "2"]);
+        let mut command = rw_adv(&["--model", FIXTURE, "--delta", "4", "--patience", "2"]);
         command.arg("--target").arg(self.path("targets.csv"));
         command.arg("--out").arg(self.path(out)).args(more);
         command
     }
 
-    fn on(&self, verb: &str, out: &str, more: &[&str]) -> Output {
-        let mut command = self.rw_adv(&[verb]);
-        command.arg(self.path(out)).args(more).output().expect("runs")
+    fn on(&self, verb: &str, out: &str, more: &[&str]) -> Command {
+        rw_adv(&[&[verb, typed(&self.path(out))], more].concat())
     }
 
     fn status(&self, out: &str, more: &[&str]) -> String {
-        let output = self.on("status", out, more);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
+        succeeds(self.on("status", out, more))
     }
 
     fn merge(&self, out: &str, code: i32) -> String {
-        let output = self.on("merge", out, &[]);
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8(said).expect("text");
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        said
+        let output = ends_with(code, self.on("merge", out, &[]));
+        text([output.stdout, output.stderr].concat())
     }
 
     fn attempts(&self, out: &str) -> Vec<PathBuf> {
@@ -73,71 +62,27 @@ impl NeuronRef {
     }
 }
 
-fn succeeds(mut command: Command) -> String {
-    let output = command.output().expect("runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn refused(mut command: Command, words: &[&str]) {
-    let output = command.output().expect("runs");
-    let line = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
-    for word in words {
-        assert!(line.contains(word), "expected '{word}' in: {line}");
-    }
-}
-
-/// Records by image and target, each without what the clock says.
-fn records(file: &Path) -> BTreeMap<(u64, Option<u64>), Value> {
-    let text = fs::read_to_string(file).expect("written");
-    let parsed = text.lines().map(|line| {
-        let mut record: Value = serde_json::from_str(line).expect("JSON");
-        let fields = record.as_object_mut().expect("an object");
-        fields.remove("seconds");
-        fields.remove("seconds_to_best");
-        ((record["image"].as_u64().expect("a number"), record["target"].as_u64()), record)
-    });
-    parsed.collect()
-}
-
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("readable"));
-    let name = |entry: &fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
-    entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
-}
-
 fn summary(out: &Path) -> Value {
-    let text = fs::read_to_string(out.join("summary.json")).expect("written");
-    let mut summary: Value = serde_json::from_str(&text).expect("JSON");
+    let mut summary = read_json(&out.join("summary.json"));
     summary.as_object_mut().expect("an object").remove("seconds");
     summary
 }
 
-fn assert_same(place: &NeuronRef, out: &str, whole: &str) {
+fn assert_same(place: &Experiment, out: &str, whole: &str) {
     let [out, whole] = [out, whole].map(|name| place.path(name));
     let name = "results.jsonl";
-    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    assert_eq!(timeless_records(&out.join(name)), timeless_records(&whole.join(name)));
     assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
     assert_eq!(summary(&out), summary(&whole));
-    let [ours, theirs] = [&out, &whole].map(|out| report(out));
+    let [ours, theirs] = [&out, &whole].map(|out| report_data(out));
     assert_eq!((&ours["count"], &ours["asked"]), (&theirs["count"], &theirs["asked"]));
     assert!(theirs["pictures"].is_object());
     assert_eq!((&ours["pictures"], &ours["largest"]), (&theirs["pictures"], &theirs["largest"]));
 }
 
-/// The data embedded in a report.
-fn report(out: &Path) -> Value {
-    let page = fs::read_to_string(out.join("report.html")).expect("written");
-    let (_, data) = page.split_once(r#"id="data">"#).expect("there is data");
-    let (data, _) = data.split_once("</script>").expect("it ends");
-    serde_json::from_str(data).expect("JSON")
-}
-
 #[test]
 fn shards_together_are_what_one_machine_finds() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("whole", &[]));
     succeeds(place.attack("out", &["--shard", "2/3"]));
     assert_eq!(place.status("out", &["--shards", "3"]), "1,3\n");
@@ -145,15 +90,14 @@ fn shards_together_are_what_one_machine_finds() {
     assert_eq!(place.status("out", &[]), "incomplete: 4 of 10 records\n");
     // Looked at before it is merged: what is there, with its pictures.
     let table = place.path("t.csv");
-    let shown = place.on("report", "out", &["--csv", table.to_str().expect("UTF-8")]);
-    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
-    let data = report(&place.path("out"));
+    succeeds(place.on("report", "out", &["--csv", typed(&table)]));
+    let data = report_data(&place.path("out"));
     assert_eq!((&data["count"], &data["asked"]), (&4.into(), &10.into()));
     assert_eq!(data["pictures"]["images"], serde_json::json!([1, 4]));
-    assert_eq!(fs::read_to_string(&table).expect("written").lines().count(), 1 + 4);
+    assert_eq!(read(&table).lines().count(), 1 + 4);
     let said = place.merge("out", 3);
     assert!(said.starts_with("incomplete: 4 of 10 records\n"), "{said}");
-    let merged = report(&place.path("out"));
+    let merged = report_data(&place.path("out"));
     for field in ["count", "asked", "columns", "curves", "pictures"] {
         assert_eq!(merged[field], data[field], "{field}");
     }
@@ -181,7 +125,7 @@ fn shards_together_are_what_one_machine_finds() {
 
 #[test]
 fn a_shard_that_runs_twice_at_a_time_is_counted_once() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("whole", &[]));
     let children: Vec<_> = ["1/2", "1/2", "2/2", "2/2"]
         .map(|shard| {
@@ -199,7 +143,7 @@ fn a_shard_that_runs_twice_at_a_time_is_counted_once() {
 
 #[test]
 fn a_plain_run_takes_over_what_shards_have_done() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("whole", &[]));
     succeeds(place.attack("out", &["--shard", "1/2"]));
     let printed = succeeds(place.attack("out", &["--resume"]));
@@ -210,7 +154,7 @@ fn a_plain_run_takes_over_what_shards_have_done() {
 
 #[test]
 fn torn_attempts_are_done_again() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("whole", &[]));
     succeeds(place.attack("out", &["--shard", "1/1"]));
     let file = &place.attempts("out")[0];
@@ -226,11 +170,11 @@ fn torn_attempts_are_done_again() {
 
 #[test]
 fn contradictory_attempts_are_refused_with_4_and_nothing_is_written() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("out", &["--shard", "1/1"]));
     let file = place.attempts("out").remove(0);
-    let text = fs::read_to_string(&file).expect("written");
-    let record: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    let found = read(&file);
+    let record: Value = serde_json::from_str(found.lines().next().expect("a line")).expect("JSON");
     let forged = file.with_file_name("1-forged.jsonl");
     let forge = |change: &dyn Fn(&mut Value), words: &[&str]| {
         let mut other = record.clone();
@@ -259,12 +203,12 @@ fn contradictory_attempts_are_refused_with_4_and_nothing_is_written() {
 /// Two attempts that came to different ends are no contradiction: the one that tells more is kept, with its own files.
 #[test]
 fn of_two_records_the_better_one_is_kept_with_its_files() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("out", &["--shard", "1/1"]));
     let file = place.attempts("out").remove(0);
-    let text = fs::read_to_string(&file).expect("written");
-    let found = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let record = found.into_iter().find(|record| record["verdict"] == "adversarial");
+    let found = read(&file);
+    let mut records = json_lines(&found).into_iter();
+    let record = records.find(|record| record["verdict"] == "adversarial");
     let record = record.expect("an adversary");
     let mut better = record.clone();
     let margin = record["margin"].as_f64().expect("a number");
@@ -279,13 +223,13 @@ fn of_two_records_the_better_one_is_kept_with_its_files() {
     place.merge("out", 0);
     assert_eq!(fs::read(place.path("out").join(name)).expect("there"), b"another point");
     let key = (record["image"].as_u64().expect("a number"), record["target"].as_u64());
-    let merged = records(&place.path("out").join("results.jsonl"));
+    let merged = timeless_records(&place.path("out").join("results.jsonl"));
     assert_eq!(merged[&key]["margin"], better["margin"]);
 }
 
 #[test]
 fn shards_that_make_no_sense_are_named() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     let auto = ["--shard", "auto", "--shards", "4"];
     for shard in ["0/4", "5/4", "1", "x/4", "0/0"] {
         refused(place.attack("out", &["--shard", shard]), &["--shard", shard]);
@@ -300,19 +244,16 @@ fn shards_that_make_no_sense_are_named() {
         refused(command, &[name, index, "from 1 to 4"]);
     }
     let no_out = ["--model", FIXTURE, "--delta", "1", "--shard", "1/2"];
-    refused(place.rw_adv(&no_out), &["--out"]);
+    refused(rw_adv(&no_out), &["--out"]);
     assert!(!place.path("out").exists(), "nothing was begun");
     for verb in ["status", "merge"] {
-        let output = place.on(verb, "out", &[]);
-        assert_eq!(output.status.code(), Some(2));
-        let line = String::from_utf8(output.stderr).expect("text");
-        assert!(line.contains("manifest.json") && line.lines().count() == 1, "{line}");
+        refused(place.on(verb, "out", &[]), &["manifest.json"]);
     }
 }
 
 #[test]
 fn a_shard_of_another_run_is_refused() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("out", &["--shard", "1/2"]));
     refused(
         place.attack("out", &["--shard", "2/2", "--seed", "1"]),
@@ -325,10 +266,10 @@ fn a_shard_of_another_run_is_refused() {
 
 #[test]
 fn radii_are_shared_the_same_way() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     let radius = |out: &str, more: &[&str]| {
         let mut command =
-            place.rw_adv(&["radius", "--model", FIXTURE, "--images", "5", "--precision", "0.1"]);
+            rw_adv(&["radius", "--model", FIXTURE, "--images", "5", "--precision", "0.1"]);
         command.args(["--patience", "1"]).arg("--out").arg(place.path(out)).args(more);
         command
     };
@@ -340,11 +281,11 @@ fn radii_are_shared_the_same_way() {
     place.merge("out", 0);
     let [out, whole] = ["out", "whole"].map(|name| place.path(name));
     let name = "radii.jsonl";
-    assert_eq!(records(&out.join(name)), records(&whole.join(name)));
+    assert_eq!(timeless_records(&out.join(name)), timeless_records(&whole.join(name)));
     assert_eq!(files(&out.join("adversarial")), files(&whole.join("adversarial")));
     let file = place.attempts("out").remove(0);
-    let text = fs::read_to_string(&file).expect("written");
-    let mut forged: Value = serde_json::from_str(text.lines().next().expect("one")).expect("JSON");
+    let found = read(&file);
+    let mut forged: Value = serde_json::from_str(found.lines().next().expect("one")).expect("JSON");
     forged["attack_radius"] = 1e-3.into();
     fs::write(file.with_file_name("9-forged.jsonl"), format!("{forged}\n")).expect("written");
     assert!(place.merge("out", 4).contains("an adversary at 0.001 and none within"));
@@ -354,12 +295,11 @@ fn radii_are_shared_the_same_way() {
 #[cfg(unix)]
 #[test]
 fn an_unwritable_place_is_named() {
-    let place = NeuronRef::new();
+    let place = Experiment::new();
     succeeds(place.attack("out", &["--shard", "1/2"]));
     let attempts = place.path("out").join("attempts");
     fs::remove_dir_all(&attempts).expect("removed");
     fs::write(&attempts, "in the way").expect("written");
     refused(place.attack("out", &["--shard", "2/2"]), &["attempts"]);
-    let output = place.on("merge", "out", &[]);
-    assert_eq!(output.status.code(), Some(2));
+    ends_with(2, place.on("merge", "out", &[]));
 }

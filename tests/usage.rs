@@ -1,11 +1,17 @@
 //! The command line itself: help, completions, manual, verbosity, colours, files of options, dry runs.
 
+mod common;
+
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
-const FIXTURE: &str = "models/mnist_2x16.onnx";
+use common::{
+    FIXTURE, directory, ends_with, file, mistake, rw_adv, sorted_records, stdout, text, typed,
+    without_times,
+};
+
 const SMALL: &[&str] = &[
     "--model",
     FIXTURE,
@@ -18,51 +24,6 @@ const SMALL: &[&str] = &[
     "--goal",
     "verdict",
 ];
-
-fn rw_adv(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rw-adv"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments);
-    for name in ["RW_ADV_LOG", "NO_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS"] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn output(arguments: &[&str]) -> Output {
-    rw_adv(arguments).output().expect("runs")
-}
-
-fn stdout(arguments: &[&str]) -> String {
-    let output = output(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn stderr(arguments: &[&str]) -> String {
-    let output = output(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stderr).expect("text")
-}
-
-fn mistake(arguments: &[&str], words: &[&str]) {
-    let output = output(arguments);
-    let line = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
-    assert!(output.stdout.is_empty());
-    for word in words {
-        assert!(line.contains(word), "expected '{word}' in: {line}");
-    }
-}
-
-/// A folder with one file in it.
-fn folder(name: &str, text: &str) -> (tempfile::TempDir, String) {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join(name);
-    fs::write(&path, text).expect("written");
-    let path = path.to_str().expect("UTF-8").to_owned();
-    (directory, path)
-}
 
 /// The names of options in a text.
 fn options(text: &str) -> Vec<&str> {
@@ -79,7 +40,9 @@ fn commands() -> Vec<String> {
     let names = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
     let lines = names.filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
     let mut names: Vec<String> = lines.map(str::to_owned).collect();
-    names.retain(|name| name != "help" && output(&[name, "--help"]).status.success());
+    names.retain(|name| {
+        name != "help" && rw_adv(&[name, "--help"]).output().expect("runs").status.success()
+    });
     names
 }
 
@@ -132,6 +95,7 @@ fn options_before_a_command_that_would_go_unheard_are_refused() {
 #[test]
 fn loudness_is_asked_for() {
     let inspect = ["inspect", FIXTURE];
+    let stderr = |arguments: &[&str]| text(ends_with(0, rw_adv(arguments)).stderr);
     let with = |more: &[&str]| stderr(&[&inspect[..], more].concat());
     assert_eq!(with(&[]), "");
     assert!(with(&["-v"]).starts_with("rw-adv: info: "));
@@ -167,31 +131,26 @@ fn colours_are_for_those_who_ask_and_change_nothing_else() {
 fn a_file_of_options_is_as_good_as_typing_and_typing_wins() {
     let text = "model = \"models/mnist_2x16.onnx\"\nimages = [4, 5]\ndelta = 5.0\npatience = 1\n\
                 goal = 'verdict'\njson = true\nverbose = 0\n";
-    let (_directory, file) = folder("run.toml", text);
+    let (_directory, path) = file("run.toml", text);
     let settled = |text: &str| -> Vec<Value> {
-        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        let mut records: Vec<Value> = lines.collect();
-        for record in &mut records {
-            record["seconds"] = Value::Null;
-            record["seconds_to_best"] = Value::Null;
-        }
-        records.sort_by_key(|record| record["image"].as_u64());
+        let mut records = sorted_records(text);
+        records.iter_mut().for_each(without_times);
         records
     };
     let typed = settled(&stdout(&[SMALL, &["--json"]].concat()));
-    assert_eq!(settled(&stdout(&["--config", &file])), typed);
-    let joined = format!("--config={file}");
+    assert_eq!(settled(&stdout(&["--config", &path])), typed);
+    let joined = format!("--config={path}");
     let narrowed = settled(&stdout(&[&joined, "--images", "5,", "--delta=0.01"]));
     assert_eq!(narrowed.len(), 1);
     assert_eq!((&narrowed[0]["image"], &narrowed[0]["delta"]), (&5.into(), &0.01.into()));
     // One image, not a count of them.
-    let (_directory, one) = folder("one.toml", &text.replace("[4, 5]", "[7]"));
+    let (_directory, one) = file("one.toml", &text.replace("[4, 5]", "[7]"));
     assert_eq!(settled(&stdout(&["--config", &one]))[0]["image"], 7);
     // Other commands have other options.
     let (_directory, radius) =
-        folder("r.toml", "model = \"models/mnist_2x16.onnx\"\nimages = 1\nmax-delta = 1\n");
+        file("r.toml", "model = \"models/mnist_2x16.onnx\"\nimages = 1\nmax-delta = 1\n");
     assert!(stdout(&["radius", "--config", &radius]).contains("1 images in "));
-    mistake(&["radius", "--config", &file], &[&file, "unknown key 'delta'"]);
+    mistake(&["radius", "--config", &path], &[&path, "unknown key 'delta'"]);
 }
 
 #[test]
@@ -211,21 +170,21 @@ fn files_of_options_that_make_no_sense_are_named() {
         ("[radius]\nimages = 3\n", &["unknown key 'radius'"]),
         ("delta = 1979-05-27\n", &["delta"]),
     ] {
-        let (_directory, file) = folder("bad.toml", text);
-        mistake(&["--config", &file], &[words, &["bad.toml"]].concat());
+        let (_directory, path) = file("bad.toml", text);
+        mistake(&["--config", &path], &[words, &["bad.toml"]].concat());
     }
-    let (_directory, file) = folder("five.toml", "model = 'x'\ndelta = 'five'\n");
-    mistake(&["--config", &file], &["--delta", "five", "not a number", "five.toml"]);
+    let (_directory, path) = file("five.toml", "model = 'x'\ndelta = 'five'\n");
+    mistake(&["--config", &path], &["--delta", "five", "not a number", "five.toml"]);
 }
 
 #[test]
 fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("out");
-    let place = out.to_str().expect("UTF-8");
+    let place = typed(&out);
     let milp = directory.path().join("x.mps");
     let dry = ["--dry-run", "--out", place, "--target", "all"];
-    let written = ["--write-model", milp.to_str().expect("UTF-8")];
+    let written = ["--write-model", typed(&milp)];
     let plan = stdout(&[SMALL, &dry, &written].concat());
     for word in [FIXTURE, "784 -> 16 -> 16 -> 10", "2 of 2", "delta 5", place, "18 to make"] {
         assert!(plan.contains(word), "expected '{word}' in: {plan}");
@@ -254,8 +213,8 @@ fn completions_are_for_every_shell() {
         assert!(script.contains("time-limit") && script.contains("radius"), "{shell}");
     }
     mistake(&["completions", "tcsh"], &["tcsh", "bash"]);
-    let (_directory, file) = folder("rw-adv", &stdout(&["completions", "bash"]));
-    if let Ok(checked) = Command::new("bash").args(["-n", &file]).status() {
+    let (_directory, path) = file("rw-adv", &stdout(&["completions", "bash"]));
+    if let Ok(checked) = Command::new("bash").args(["-n", &path]).status() {
         assert!(checked.success());
     }
 }
@@ -280,7 +239,7 @@ fn a_full_stdout_is_one_line() {
     for arguments in [&["man"][..], &["completions", "bash"], &[SMALL, &["--dry-run"]].concat()] {
         let full = fs::File::options().write(true).open("/dev/full").expect("there on Linux");
         let output = rw_adv(arguments).stdout(full).output().expect("runs");
-        let line = String::from_utf8(output.stderr).expect("text");
+        let line = text(output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}");
         assert!(line.lines().count() == 1 && line.contains("stdout"), "{line}");
     }

@@ -17,7 +17,7 @@ use rw_adv::solve::Goal;
 
 use super::branch::BranchArgs;
 use super::exports::{ExportArgs, fail_with};
-use super::images::{ImageArgs, ImageInputs};
+use super::images::{ImageInputArgs, ImageInputs};
 use super::method::MethodArgs;
 use super::run_args::{RunArgs, show_plan};
 use super::screen::Screen;
@@ -28,7 +28,7 @@ use crate::values::{file_of, goal, positive};
 #[derive(clap::Args)]
 pub struct AttackArgs {
     #[command(flatten)]
-    images: ImageArgs,
+    images: ImageInputArgs,
     /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,

@@ -20,7 +20,7 @@ const DEFAULT_IMAGES: usize = 10;
 
 /// What is looked at.
 #[derive(clap::Args)]
-pub struct ImageArgs {
+pub struct ImageInputArgs {
     /// The classifier (.onnx or .onnx.gz)
     #[arg(long, value_name = "FILE", required = true)]
     model: Option<PathBuf>,
@@ -64,7 +64,7 @@ impl ImageInputs {
         self.images.len()
     }
 
-    pub fn open(args: ImageArgs, target: TargetChoice) -> Result<Self> {
+    pub fn open(args: ImageInputArgs, target: TargetChoice) -> Result<Self> {
         let path = args.model.expect("clap requires --model");
         let model = OnnxModel::load(&path)?;
         let classes = model.network.outputs();

@@ -11,7 +11,7 @@ use rw_adv::report::text;
 use rw_adv::run::{Batch, RadiusJob};
 use rw_adv::search::SearchOptions;
 
-use super::images::{ImageArgs, ImageInputs};
+use super::images::{ImageInputArgs, ImageInputs};
 use super::run_args::{RunArgs, show_plan};
 use super::screen::Screen;
 use super::terminal::Terminal;
@@ -21,7 +21,7 @@ use crate::values::{at_least_one, positive};
 #[derive(clap::Args)]
 pub struct RadiusArgs {
     #[command(flatten)]
-    images: ImageArgs,
+    images: ImageInputArgs,
     /// Who shall win: all (the smallest radius over all labels), runner-up, a label, or a CSV file with the columns
     /// image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::All)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::network::Label;
+use crate::network::{Label, widened};
 
 /// One image of the data, ready to be fed to the model.
 #[derive(Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Sample {
 impl Sample {
     /// The pixels as the network computes with them.
     pub fn widened(&self) -> Vec<f64> {
-        self.pixels.iter().copied().map(f64::from).collect()
+        widened(&self.pixels)
     }
 }
 

@@ -19,13 +19,13 @@ mod verdict;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::network::Network;
+use crate::network::{Network, widened};
 use crate::problem::{Objective, Property};
 use crate::sets::InputSet;
 
 pub use error::JudgeError;
 pub use picture::{EightBit, nearest_byte};
-pub use point::{Judgement, StoredPoint, Witness, widened};
+pub use point::{Judgement, StoredPoint, Witness};
 pub use replay::{Replay, ReplayFailure};
 pub use verdict::{Contradiction, Verdict};
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::verdict::{Contradiction, Verdict};
 use crate::bounds::CertifiedBound;
+use crate::network::widened;
 use crate::sets::{InputSet, Norm};
 
 /// A point as it is stored, and what was measured on exactly these numbers.
@@ -130,9 +131,4 @@ impl Judgement {
         }
         Ok(())
     }
-}
-
-/// The same numbers in `f64`.
-pub fn widened(x: &[f32]) -> Vec<f64> {
-    x.iter().copied().map(f64::from).collect()
 }

@@ -4,7 +4,7 @@
 //! reaches the surface is made shorter by a hair. In a box every value is rounded to the nearest `f32` between its bounds.
 
 use super::error::JudgeError;
-use super::point::widened;
+use crate::network::widened;
 use crate::sets::{Ball, InputSet, Norm};
 use crate::tolerance::{CONSTRAINT, HAIR};
 

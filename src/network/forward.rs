@@ -7,6 +7,11 @@ use super::chain::Network;
 use super::pattern::ActivationPattern;
 use super::trace::Trace;
 
+/// The same numbers in `f64`, as a network takes them.
+pub fn widened(x: &[f32]) -> Vec<f64> {
+    x.iter().copied().map(f64::from).collect()
+}
+
 impl Network {
     /// The logits at `x`. [`Network::forward`] does the same without allocating.
     ///

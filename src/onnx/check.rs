@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::error::OnnxProblem;
 use super::runner::TractRunner;
-use crate::network::{AffineMap, Network, Trace};
+use crate::network::{AffineMap, Network, Trace, widened};
 
 /// The check's inputs are the same in every run.
 const SEED: u64 = 0x0227_5eed;
@@ -48,7 +48,7 @@ pub(super) fn compare(network: &Network, runner: &TractRunner) -> Result<Agreeme
         let x: Vec<f32> =
             (0..network.inputs()).map(|_| draw(number / PER_KIND, &mut rng)).collect();
         let theirs = runner.logits(&x).map_err(|e| OnnxProblem::Tract(e.to_string()))?;
-        let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+        let x = widened(&x);
         network.forward(&x, &mut trace);
         let allowed = allowance.at(&x, &trace);
         for (logit, (&ours, theirs)) in trace.logits().iter().zip(theirs).enumerate() {

@@ -1,6 +1,6 @@
 //! Files of JSON lines that only grow: a line is appended whole, with a single write.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,21 @@ impl JsonLines {
         let file = File::options().append(true).create(true).open(path);
         let file = file.map_err(StoreError::unwritable(path))?;
         Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Opens a file for more, and gives the lines that are understood. A line that was torn when its writer was killed is ended, so
+    /// that the next one is not lost with it.
+    ///
+    /// # Errors
+    /// When it cannot be read or opened.
+    pub fn resume<T: DeserializeOwned>(path: &Path) -> Result<(Self, Vec<T>), StoreError> {
+        let mut opened = Self::open(path)?;
+        let text = fs::read(path).map_err(StoreError::unreadable(path))?;
+        if text.last().is_some_and(|&byte| byte != b'\n') {
+            opened.file.write_all(b"\n").map_err(StoreError::unwritable(path))?;
+        }
+        let understood = lines(&text).filter_map(|line| line.parsed.ok()).collect();
+        Ok((opened, understood))
     }
 
     /// Makes a file; `None` when there is one already.

@@ -4,12 +4,12 @@
 //! made. More methods and more instances may join later, and nothing is shared between processes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rw_adv::record::json;
+use rw_adv::run::JsonLines;
 use rw_adv::search::Method;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ impl PaperManifest {
 /// The directory of one experiment: what has been run so far, one line each, and a place for more.
 pub struct PaperStore {
     pub directory: PathBuf,
-    file: File,
+    lines: JsonLines,
     pub runs: BTreeMap<(String, String), MethodRun>,
 }
 
@@ -88,23 +88,9 @@ impl PaperStore {
             }
             Err(error) => return Err(error).with_context(|| at(&path)),
         }
-        let path = directory.join(RUNS);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(&path)
-            .with_context(|| at(&path))?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).with_context(|| at(&path))?;
-        // A line that was torn when the machine stopped ends without a newline, or in the middle of a later one.
-        if text.last().is_some_and(|&byte| byte != b'\n') {
-            file.write_all(b"\n").with_context(|| at(&path))?;
-        }
-        let whole = text.split(|&byte| byte == b'\n').filter_map(|l| json::parse(l).ok());
-        let runs =
-            whole.map(|run: MethodRun| ((run.instance.clone(), run.method.clone()), run)).collect();
-        Ok(Self { directory: directory.to_owned(), file, runs })
+        let (lines, runs) = JsonLines::resume::<MethodRun>(&directory.join(RUNS))?;
+        let runs = runs.into_iter().map(|run| (key(&run), run)).collect();
+        Ok(Self { directory: directory.to_owned(), lines, runs })
     }
 
     pub fn has(&self, instance: &str, method: Method) -> bool {
@@ -113,17 +99,21 @@ impl PaperStore {
 
     /// Keeps a run, on disk first, with a single write.
     pub fn add(&mut self, run: MethodRun) -> Result<()> {
-        let mut line = Vec::new();
-        let path = self.directory.join(RUNS);
-        let written = json::line(&mut line, &run).and_then(|()| self.file.write_all(&line));
-        written.with_context(|| format!("{}", path.display()))?;
-        self.runs.insert((run.instance.clone(), run.method.clone()), run);
+        self.lines.append(&run)?;
+        self.runs.insert(key(&run), run);
         Ok(())
     }
 }
 
+fn key(run: &MethodRun) -> (String, String) {
+    (run.instance.clone(), run.method.clone())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
     use super::*;
 
     fn manifest(seconds: f64) -> PaperManifest {

@@ -37,6 +37,7 @@ pub const LP_OBJECTIVE: f64 = 1e-6;
 
 /// Bounds of an LP that cross by more are infeasible: HiGHS's feasibility tolerance.
 pub const LP_CROSSING: f64 = 1e-7;
+
 /// How much shorter the judge makes a perturbation that reaches the surface of a ball, relative to its length, and how far beyond the
 /// surface it still counts as reaching it. Above the rounding of an `f64` sum of a million values and an LP's
 /// tolerance, below what moves a margin.
@@ -48,3 +49,7 @@ pub const OPTIMAL_GAP: f64 = 1e-6;
 /// A bound that is worked out once more, maybe on another machine, may differ from the stored one by this much, relative to its magnitude or
 /// to 1: the order of sums and fused multiplications differ, and they differ in the last bits only.
 pub const REPLAYED_BOUND: f64 = 1e-9;
+
+/// Sums of magnitudes before and after a layer's operations were folded into one agree to this, relative, where nothing cancelled: both are f64
+/// sums of at most a million terms. What is left of the difference counts as cancelled.
+pub const FOLDED_GAIN: f64 = 1e-9;

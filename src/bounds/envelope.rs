@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::linear::add_product;
+use super::functions::add_product;
+use super::relaxation::NeuronEnvelope;
 use crate::sets::{Allowance, MoveSet};
 
 /// Envelopes are left out where they would fill more than this many numbers of a layer: 256 MB.
@@ -34,7 +35,7 @@ enum Slopes {
 
 /// A line `c + v·p` above a neuron, and what its slopes become.
 struct Bend {
-    lines: Arc<Mat<f64>>,
+    slopes: Arc<Mat<f64>>,
     column: usize,
     price: f64,
     /// Whether `c < 0`.
@@ -47,16 +48,19 @@ impl Bend {
     }
 
     fn slopes(&self) -> impl Iterator<Item = f64> + '_ {
-        self.lines.col_as_slice(self.column).iter().map(|&v| self.slope(v))
+        self.slopes.col_as_slice(self.column).iter().map(|&v| self.slope(v))
     }
 }
 
-/// A line above a neuron: its column among `lines`, its constant, and at least `Σ |v| p` anywhere in the set.
+/// A line `c + v·p` above a neuron.
 pub struct EnvelopeLine<'l> {
     pub neuron: usize,
-    pub lines: &'l Arc<Mat<f64>>,
+    /// `v` is a column of this.
+    pub slopes: &'l Arc<Mat<f64>>,
     pub column: usize,
+    /// `c`.
     pub constant: f64,
+    /// At least `Σ |v| p` anywhere in the set.
     pub reach: f64,
 }
 
@@ -85,7 +89,7 @@ impl Envelopes {
         let allowance = Allowance::f64(moves.len());
         let mut envelopes = Self::none(width);
         let mut bends = Vec::new();
-        for EnvelopeLine { neuron, lines, column, constant: c, reach } in lines {
+        for EnvelopeLine { neuron, slopes, column, constant: c, reach } in lines {
             let price = c.abs() / moves.budget();
             // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
             let off = allowance.of(c.abs() + reach);
@@ -93,7 +97,7 @@ impl Envelopes {
             envelopes.at_centre.push(c.max(0.0) + off);
             // No slope is larger than that of the line or the price.
             envelopes.reach.push(allowance.up(reach + c.abs()));
-            bends.push(Bend { lines: Arc::clone(lines), column, price, off_at_centre: c < 0.0 });
+            bends.push(Bend { slopes: Arc::clone(slopes), column, price, off_at_centre: c < 0.0 });
         }
         envelopes.slopes = Slopes::Bent(bends);
         if Self::fit(moves, envelopes.len()) { envelopes } else { Self::none(width) }
@@ -134,12 +138,9 @@ impl Envelopes {
         self.at_centre.len()
     }
 
-    pub fn at_centre(&self, column: usize) -> f64 {
-        self.at_centre[column]
-    }
-
-    pub fn reach(&self, column: usize) -> f64 {
-        self.reach[column]
+    /// What the relaxation of a ReLU needs to know of an envelope.
+    pub fn of_column(&self, column: usize) -> NeuronEnvelope {
+        NeuronEnvelope { at_centre: self.at_centre[column], reach: self.reach[column] }
     }
 
     /// The slope of an envelope in a move.
@@ -148,7 +149,7 @@ impl Envelopes {
             Slopes::Written(slopes) => slopes[(k, column)],
             Slopes::Bent(bends) => {
                 let bend = &bends[column];
-                bend.slope(bend.lines[(k, bend.column)])
+                bend.slope(bend.slopes[(k, bend.column)])
             }
         }
     }

@@ -26,6 +26,11 @@ impl Interval {
         Self { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
     }
 
+    /// Leaves what is between these bounds, too.
+    pub(super) fn tighten(&mut self, lower: f64, upper: f64) {
+        *self = self.and(Self { lower, upper });
+    }
+
     /// The same, where a bound that overflowed says nothing.
     pub(super) fn without_nan(self) -> Self {
         let lower = if self.lower.is_nan() { f64::NEG_INFINITY } else { self.lower };

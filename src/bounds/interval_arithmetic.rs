@@ -8,7 +8,7 @@ use crate::sets::InputSet;
 
 /// Exact intervals for the first layer, interval arithmetic for the others.
 pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
-    let mut bounds = NeuronBounds::of_no_layer(Part::whole(), network);
+    let mut bounds = NeuronBounds::new(Part::whole(), network);
     bounds.push_layer(first_layer(network, set));
     for layer in 1..network.hidden().len() {
         let next = through(network, layer, &bounds);
@@ -18,7 +18,7 @@ pub fn interval_arithmetic(network: &Network, set: &InputSet) -> NeuronBounds {
 }
 
 /// The first layer is linear in the input, so the set's own maximiser is exact.
-pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
+fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
     let map = network.affine(0);
     let interval = |i: usize| {
         let (row, bias) = (map.dense_row(i), map.bias()[i]);
@@ -28,13 +28,13 @@ pub(super) fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
     (0..map.outputs()).map(interval).collect()
 }
 
-fn through(network: &Network, layer: usize, bounds: &NeuronBounds) -> Vec<Interval> {
+fn through(network: &Network, layer: usize, before: &NeuronBounds) -> Vec<Interval> {
     let map = network.affine(layer);
     let interval = |i: usize| {
         let start = Interval { lower: map.bias()[i], upper: map.bias()[i] };
-        map.row(i).fold(start, |sum, (j, w)| {
-            let h = bounds.output(NeuronId { layer: layer - 1, index: j });
-            let (low, high) = (w * h.lower, w * h.upper);
+        map.row(i).fold(start, |sum, (index, w)| {
+            let output = before.output(NeuronId { layer: layer - 1, index });
+            let (low, high) = (w * output.lower, w * output.upper);
             Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
         })
     };

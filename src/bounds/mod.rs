@@ -4,23 +4,31 @@
 //! Others propose: slopes, multipliers, how to split a set. What turns proposals into a [`CertifiedBound`], for a whole set at once or over a
 //! [`Cover`] of parts, is here and checks them.
 
+mod build;
 mod certificate;
 mod certified;
 mod cover;
 mod envelope;
+mod functions;
 mod interval;
 mod interval_arithmetic;
 mod linear;
 mod neurons;
+mod optimise;
 mod part;
+mod parts;
+mod push_back;
+mod relaxation;
 #[cfg(test)]
 mod tests;
 
-pub use certificate::{BoundEffort, DualBound, Proof, ReluLine, SpentMove};
+pub use certificate::{DualBound, Proof, ReluLine, SpentMove};
 pub use certified::{BoundMethod, CertifiedBound, EmptyPart, PartBound};
 pub use cover::{CompleteCover, Cover, CoverError, OpenLeaf, SettledLeaf};
 pub use interval::{Interval, Stability};
 pub use interval_arithmetic::interval_arithmetic;
-pub use linear::{Arithmetic, Choice, LinearBounds, Multipliers, NeuronDuals, UpperRelaxation};
+pub use linear::{Arithmetic, LinearBounds};
 pub use neurons::NeuronBounds;
+pub use optimise::BoundEffort;
 pub use part::{Part, PixelPart, Sign, SplitSide};
+pub use relaxation::{Multipliers, NeuronDuals, UpperRelaxation};

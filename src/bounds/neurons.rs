@@ -11,29 +11,15 @@ use crate::network::{Network, NeuronId};
 pub struct NeuronBounds {
     part: Part,
     layers: Vec<Vec<Interval>>,
-    /// The neurons of each hidden layer that have no ReLU, ascending.
-    identities: Arc<[Vec<usize>]>,
+    /// The neurons of each layer that have no ReLU, ascending.
+    identities: Arc<Vec<Vec<usize>>>,
 }
 
 impl NeuronBounds {
-    /// No intervals yet.
-    pub(super) fn of_no_layer(part: Part, network: &Network) -> Self {
+    /// Without layers yet.
+    pub(super) fn new(part: Part, network: &Network) -> Self {
         let identities = network.hidden().iter().map(|layer| layer.identities().to_vec());
-        Self { part, layers: Vec::new(), identities: identities.collect() }
-    }
-
-    /// The part that they hold in.
-    pub fn part(&self) -> &Part {
-        &self.part
-    }
-
-    /// The intervals of a hidden layer, base 0.
-    pub fn layer(&self, layer: usize) -> &[Interval] {
-        &self.layers[layer]
-    }
-
-    pub(super) fn layer_mut(&mut self, layer: usize) -> &mut [Interval] {
-        &mut self.layers[layer]
+        Self { part, layers: Vec::new(), identities: Arc::new(identities.collect()) }
     }
 
     pub(super) fn push_layer(&mut self, intervals: Vec<Interval>) {
@@ -45,45 +31,65 @@ impl NeuronBounds {
         Self { part, ..self.clone() }
     }
 
-    /// The interval of one neuron.
-    pub fn get(&self, neuron: NeuronId) -> Interval {
-        self.layers[neuron.layer][neuron.index]
-    }
-
-    fn is_identity(&self, NeuronId { layer, index }: NeuronId) -> bool {
-        self.identities[layer].binary_search(&index).is_ok()
-    }
-
-    /// What its interval says about a neuron. One without a ReLU is always on.
-    pub fn stability(&self, neuron: NeuronId) -> Stability {
-        self.stability_in(neuron, self.get(neuron))
-    }
-
-    /// What an interval would say about a neuron.
-    pub(super) fn stability_in(&self, neuron: NeuronId, interval: Interval) -> Stability {
-        if self.is_identity(neuron) { Stability::On } else { interval.stability() }
-    }
-
-    /// What a neuron's output may be.
-    pub fn output(&self, neuron: NeuronId) -> Interval {
-        let Interval { lower, upper } = self.get(neuron);
-        if self.is_identity(neuron) {
-            return Interval { lower, upper };
-        }
-        Interval { lower: lower.max(0.0), upper: upper.max(0.0) }
-    }
-
-    /// The neurons that may be on or off.
-    pub fn unstable(&self) -> impl Iterator<Item = NeuronId> + '_ {
-        let of_layer = |(layer, intervals): (usize, &Vec<Interval>)| {
-            (0..intervals.len()).map(move |index| NeuronId { layer, index })
-        };
-        let all = self.layers.iter().enumerate().flat_map(of_layer);
-        all.filter(|neuron| self.stability(*neuron) == Stability::Unstable)
+    /// The part that they hold in.
+    pub fn part(&self) -> &Part {
+        &self.part
     }
 
     /// Number of hidden layers.
     pub fn hidden(&self) -> usize {
         self.layers.len()
+    }
+
+    /// The intervals of a hidden layer, base 0.
+    pub fn layer(&self, layer: usize) -> &[Interval] {
+        &self.layers[layer]
+    }
+
+    pub(super) fn layer_mut(&mut self, layer: usize) -> &mut [Interval] {
+        &mut self.layers[layer]
+    }
+
+    /// The interval of one neuron.
+    pub fn get(&self, neuron: NeuronId) -> Interval {
+        self.layers[neuron.layer][neuron.index]
+    }
+
+    /// Whether a neuron is on, off, or may be either. One without a ReLU is always on.
+    pub fn stability(&self, neuron: NeuronId) -> Stability {
+        self.stabilities(neuron.layer)(neuron.index, self.get(neuron))
+    }
+
+    /// The same for all neurons of a layer, told their place and interval.
+    pub(super) fn stabilities(&self, layer: usize) -> impl Fn(usize, Interval) -> Stability + '_ {
+        let identities = &self.identities[layer];
+        move |index, interval| {
+            let is_identity = !identities.is_empty() && identities.binary_search(&index).is_ok();
+            if is_identity { Stability::On } else { interval.stability() }
+        }
+    }
+
+    /// The neurons that may be on or off.
+    pub fn unstable(&self) -> impl Iterator<Item = NeuronId> + '_ {
+        let neurons = |layer: usize| {
+            (0..self.layers[layer].len()).map(move |index| NeuronId { layer, index })
+        };
+        let unstable = |neuron: &NeuronId| self.stability(*neuron) == Stability::Unstable;
+        (0..self.layers.len()).flat_map(neurons).filter(unstable)
+    }
+
+    /// What the output of a neuron may be.
+    pub fn output(&self, neuron: NeuronId) -> Interval {
+        let Interval { lower, upper } = self.get(neuron);
+        match self.identities[neuron.layer].binary_search(&neuron.index) {
+            Ok(_) => Interval { lower, upper },
+            Err(_) => Interval { lower: lower.max(0.0), upper: upper.max(0.0) },
+        }
+    }
+
+    /// The largest magnitude of each output of a layer.
+    pub(super) fn largest_outputs(&self, layer: usize) -> Vec<f64> {
+        let largest = |index| self.output(NeuronId { layer, index }).magnitude();
+        (0..self.layers[layer].len()).map(largest).collect()
     }
 }

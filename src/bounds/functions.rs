@@ -1,0 +1,128 @@
+//! Blocks of linear functions, one per column: of a layer's outputs, and of the moves.
+
+use std::sync::Arc;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+
+use crate::network::{self, AffineMap};
+
+/// Linear functions of a layer's outputs.
+pub(super) struct LayerFunctions {
+    /// The hidden layers up to that one.
+    pub layers: usize,
+    pub coefficients: Mat<f64>,
+    pub constants: Vec<f64>,
+    /// The magnitudes added up so far: what rounding errors are proportional to.
+    pub magnitudes: Vec<f64>,
+}
+
+/// Linear functions of the moves that lie above the rows they came from, rounding included.
+pub(super) struct MoveFunctions {
+    pub slopes: Mat<f64>,
+    pub constants: Vec<f64>,
+}
+
+impl MoveFunctions {
+    pub fn none() -> Self {
+        Self { slopes: Mat::new(), constants: Vec::new() }
+    }
+}
+
+/// Functions and their largest values over the set.
+pub(super) struct BoundedFunctions {
+    pub functions: MoveFunctions,
+    pub largest: Vec<f64>,
+}
+
+impl BoundedFunctions {
+    /// Takes the other functions where their largest value is lower.
+    pub fn improve(&mut self, other: &Self) {
+        for (row, &value) in other.largest.iter().enumerate() {
+            if value < self.largest[row] {
+                self.largest[row] = value;
+                self.functions.constants[row] = other.functions.constants[row];
+                let slopes = other.functions.slopes.col_as_slice(row);
+                self.functions.slopes.col_as_slice_mut(row).copy_from_slice(slopes);
+            }
+        }
+    }
+}
+
+/// Linear functions of the moves that bounds of parts are made from.
+pub(super) struct StoredFunctions {
+    pub slopes: Arc<Mat<f64>>,
+    pub constants: Vec<f64>,
+    /// The largest magnitude of a slope, by function.
+    pub steepest: Vec<f64>,
+}
+
+impl From<MoveFunctions> for StoredFunctions {
+    fn from(MoveFunctions { slopes, constants }: MoveFunctions) -> Self {
+        Self { steepest: steepest(&slopes), slopes: Arc::new(slopes), constants }
+    }
+}
+
+/// The largest magnitude in each column.
+pub(super) fn steepest(slopes: &Mat<f64>) -> Vec<f64> {
+    let steepest =
+        |j| slopes.col_as_slice(j).iter().fold(0.0_f64, |most: f64, v: &f64| most.max(v.abs()));
+    (0..slopes.ncols()).map(steepest).collect()
+}
+
+/// Linear functions of the moves above and below some neurons of a layer.
+#[derive(Default)]
+pub(super) struct LayerLines {
+    neurons: Vec<usize>,
+    /// Above the neurons, and above their negatives.
+    blocks: Vec<[StoredFunctions; 2]>,
+}
+
+/// The functions of one neuron: blocks, and the column in them.
+pub(super) struct NeuronLines<'l> {
+    pub neuron: usize,
+    pub above: &'l StoredFunctions,
+    /// Above the neuron's negative.
+    pub below: &'l StoredFunctions,
+    pub column: usize,
+}
+
+impl LayerLines {
+    /// Adds a function above and a function below each of these neurons.
+    pub fn push(&mut self, neurons: &[usize], above: MoveFunctions, below: MoveFunctions) {
+        self.neurons.extend(neurons);
+        self.blocks.push([above.into(), below.into()]);
+    }
+
+    /// The functions of each neuron.
+    pub fn iter(&self) -> impl Iterator<Item = NeuronLines<'_>> {
+        let columns = self.blocks.iter().flat_map(|[above, below]| {
+            (0..above.constants.len()).map(move |column| (above, below, column))
+        });
+        let of_neuron =
+            |(&neuron, (above, below, column))| NeuronLines { neuron, above, below, column };
+        self.neurons.iter().zip(columns).map(of_neuron)
+    }
+}
+
+/// Functions of a layer's pre-activations as functions of the outputs below it. One alone has mostly zeros.
+pub(super) fn pull_back(map: &AffineMap, functions: &Mat<f64>) -> Mat<f64> {
+    if functions.ncols() > 1 {
+        return map.apply_transposed_to_block(functions.as_ref());
+    }
+    let mut below = Mat::zeros(map.inputs(), 1);
+    map.apply_transposed(functions.col_as_slice(0), below.col_as_slice_mut(0));
+    below
+}
+
+/// `out += m · weights`. One row's weights are mostly zeros.
+pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
+    if m.ncols() == 0 {
+        return;
+    }
+    if weights.ncols() > 1 {
+        matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
+        return;
+    }
+    network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
+}

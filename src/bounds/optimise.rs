@@ -1,0 +1,286 @@
+//! Slopes and shares of relaxations, improved by Adam (Kingma and Ba 2015). Whatever they are in [0, 1], the bound that is made of them holds.
+//!
+//! They are improved on the steepest moves alone, which is many times faster; what comes out is then evaluated on all.
+
+use super::certificate::{Proof, ReluLine, SpentMove};
+use super::certified::{BoundMethod, CertifiedBound};
+use super::interval::{Interval, Stability};
+use super::linear::LinearBounds;
+use super::relaxation::{ReluRelaxation, UpperRelaxation, default_slope};
+use crate::budget::Budget;
+use crate::network::NeuronId;
+
+/// Step of the first improvement of slopes and shares; both live in [0, 1].
+const STEP: f64 = 0.2;
+
+/// How much of the step is left at the end.
+const LAST_STEP: f64 = 0.1;
+
+/// Improvements on the steepest moves before all of them are looked at.
+const STEPS_A_ROUND: usize = 10;
+
+/// Decay of the mean gradient and of its mean square; shorter memories than usual, for a few dozen steps.
+const MEMORY: (f64, f64) = (0.8, 0.95);
+
+/// Share of the envelopes behind the first layer to begin with; what is best differs from neuron to neuron.
+const FIRST_SHARE: f64 = 0.8;
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundEffort {
+    /// Improvements of slopes and shares. Default 40.
+    pub steps: usize,
+    /// Stop once the bound is below this. By default never.
+    pub enough: f64,
+}
+
+impl Default for BoundEffort {
+    fn default() -> Self {
+        Self { steps: 40, enough: f64::NEG_INFINITY }
+    }
+}
+
+/// A number in [0, 1] that is improved, and what Adam remembers of its gradients.
+#[derive(Clone, Copy)]
+struct AdamParam {
+    value: f64,
+    mean: f64,
+    square: f64,
+}
+
+impl AdamParam {
+    fn new(value: f64) -> Self {
+        Self { value, mean: 0.0, square: 0.0 }
+    }
+
+    /// One step of Adam downhill, kept in [0, 1].
+    fn step(&mut self, gradient: f64, step: f64, time: i32) {
+        let (m, s) = MEMORY;
+        self.mean = m * self.mean + (1.0 - m) * gradient;
+        self.square = s * self.square + (1.0 - s) * gradient * gradient;
+        let mean = self.mean / (1.0 - m.powi(time));
+        let square = self.square / (1.0 - s.powi(time));
+        if square > 0.0 {
+            self.value = (self.value - step * mean / square.sqrt()).clamp(0.0, 1.0);
+        }
+    }
+}
+
+/// What is improved for one neuron.
+#[derive(Clone, Copy)]
+struct NeuronParams {
+    /// Slope of the line below.
+    below: AdamParam,
+    /// Share of the envelope above.
+    share: AdamParam,
+}
+
+impl NeuronParams {
+    fn new(below: f64, share: f64) -> Self {
+        Self { below: AdamParam::new(below), share: AdamParam::new(share) }
+    }
+}
+
+/// For every neuron of every hidden layer.
+type Params = Vec<Vec<NeuronParams>>;
+
+/// A bound, and the linear function behind it.
+struct Evaluation {
+    value: f64,
+    slopes: Vec<f64>,
+    /// Where it is largest: moves and their amounts.
+    vertex: Vec<(usize, f64)>,
+    /// What each neuron's output counted for, by layer.
+    coefficients: Vec<Vec<f64>>,
+}
+
+/// How far a descent goes.
+struct Descent<'d> {
+    effort: &'d BoundEffort,
+    budget: &'d Budget<'d>,
+    /// Steps made.
+    time: usize,
+}
+
+impl LinearBounds {
+    /// Bounds `objective · y` over the whole set, better and better until `effort` or the time is spent.
+    ///
+    /// # Panics
+    /// When these are bounds of a part.
+    pub fn certify(
+        &self,
+        objective: &[f64],
+        effort: &BoundEffort,
+        budget: &Budget,
+    ) -> CertifiedBound {
+        self.prove(objective, effort, budget).bound.certified().expect("bounds of the whole set")
+    }
+
+    /// Bounds `objective · y` over the part that these bounds are of, and says where the bound is attained.
+    pub fn prove(&self, objective: &[f64], effort: &BoundEffort, budget: &Budget) -> Proof {
+        self.prove_from(objective, &[], effort, budget)
+    }
+
+    /// The same, beginning with lines that were good for bounds like these.
+    pub fn prove_from(
+        &self,
+        objective: &[f64],
+        lines: &[Vec<ReluLine>],
+        effort: &BoundEffort,
+        budget: &Budget,
+    ) -> Proof {
+        let mut params = self.params(lines);
+        let mut best = (self.evaluate(objective, &params), params.clone());
+        let mut improved = false;
+        let mut descent = Descent { effort, budget, time: 0 };
+        let rounds = effort.steps.div_ceil(STEPS_A_ROUND);
+        for round in 1..=rounds {
+            if best.0.value < effort.enough || budget.is_spent() {
+                break;
+            }
+            let near = self.narrowed(&best.0.slopes);
+            let near = near.as_ref().unwrap_or(self);
+            let until = effort.steps * round / rounds;
+            let lowest = near.descend(objective, &mut params, &mut descent, until);
+            let all = self.evaluate(objective, &lowest);
+            if all.value < best.0.value {
+                (best, improved) = ((all, lowest), true);
+            }
+        }
+        let (evaluation, params) = best;
+        self.proof(objective, evaluation, &params, improved)
+    }
+
+    /// Improves the params until so many steps are made in all. Those with the lowest bound on the way.
+    fn descend(
+        &self,
+        objective: &[f64],
+        params: &mut Params,
+        descent: &mut Descent,
+        until: usize,
+    ) -> Params {
+        let Descent { effort, budget, time } = descent;
+        let mut lowest = (f64::INFINITY, params.clone());
+        loop {
+            let here = self.evaluate(objective, params);
+            if here.value < lowest.0 {
+                lowest = (here.value, params.clone());
+            }
+            let enough = here.value < effort.enough || budget.is_spent();
+            if enough || *time >= until {
+                return lowest.1;
+            }
+            let step = STEP * LAST_STEP.powf(*time as f64 / effort.steps as f64);
+            *time += 1;
+            self.step_params(params, &here, step, *time as i32);
+        }
+    }
+
+    fn proof(
+        &self,
+        objective: &[f64],
+        evaluation: Evaluation,
+        params: &Params,
+        improved: bool,
+    ) -> Proof {
+        let Evaluation { value, vertex, slopes, .. } = evaluation;
+        let method = match (self.above, improved) {
+            (UpperRelaxation::Envelopes, _) => BoundMethod::Envelope,
+            (UpperRelaxation::Chords, true) => BoundMethod::Alpha,
+            (UpperRelaxation::Chords, false) => BoundMethod::Crown,
+        };
+        let of_move = |(index, amount): (usize, f64)| {
+            let at = self.moves.moves()[index];
+            SpentMove { index, at, amount, worth: slopes[index] * amount }
+        };
+        let bound = self.part_bound(objective, value, method);
+        let spending = vertex.into_iter().map(of_move).collect();
+        let mut lines = vec![Vec::new(); params.len()];
+        for NeuronId { layer, index } in self.neurons.unstable() {
+            let NeuronParams { below, share } = params[layer][index];
+            lines[layer].push(ReluLine { index, below: below.value, envelope: share.value });
+        }
+        Proof { bound, spending, lines }
+    }
+
+    fn evaluate(&self, objective: &[f64], params: &Params) -> Evaluation {
+        let lines = |NeuronId { layer, index }| {
+            let NeuronParams { below, share } = params[layer][index];
+            ReluRelaxation::Lines { below: below.value, envelope: share.value }
+        };
+        let above = self.objective_function(objective, lines);
+        let mut vertex = Vec::new();
+        let support = self.moves.support(above.slopes(), |k, amount| vertex.push((k, amount)));
+        let (value, slopes) = (self.largest_value(&above, support), above.slopes().to_vec());
+        Evaluation { value, slopes, vertex, coefficients: above.coefficients }
+    }
+
+    /// What to begin with: what is given, and else what is usually good.
+    fn params(&self, lines: &[Vec<ReluLine>]) -> Params {
+        let of_layer = |layer: usize| {
+            let share = if layer == 0 { 1.0 } else { FIRST_SHARE };
+            let params = |interval: &Interval| NeuronParams::new(default_slope(*interval), share);
+            let mut params: Vec<NeuronParams> =
+                self.neurons.layer(layer).iter().map(params).collect();
+            for line in lines.get(layer).into_iter().flatten() {
+                let ReluLine { index, below, envelope } = line.valid();
+                params[index] = NeuronParams::new(below, envelope);
+            }
+            params
+        };
+        (0..self.neurons.hidden()).map(of_layer).collect()
+    }
+
+    /// Moves slopes and shares against their gradients: the relaxed network is run forward at the vertex, and a line
+    /// counts as much as its coefficient times its value there.
+    fn step_params(&self, params: &mut Params, at: &Evaluation, step: f64, time: i32) {
+        let Evaluation { vertex, coefficients, .. } = at;
+        let mut outputs: Vec<f64> = Vec::new();
+        for (layer, params) in params.iter_mut().enumerate() {
+            let mut values = self.values_at_vertex(layer, vertex, &outputs);
+            let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
+            let stability = self.neurons.stabilities(layer);
+            for (j, g) in values.iter_mut().enumerate() {
+                let q = coefficients[layer][j];
+                let NeuronParams { below, share } = &mut params[j];
+                match stability(j, intervals[j]) {
+                    Stability::On => {}
+                    Stability::Off => *g = 0.0,
+                    Stability::Unstable if q <= 0.0 => {
+                        let line = below.value * *g;
+                        below.step(q * *g, step, time);
+                        *g = line;
+                    }
+                    Stability::Unstable => {
+                        let Interval { lower, upper } = intervals[j];
+                        let chord = upper / (upper - lower) * (*g - lower);
+                        *g = chord;
+                        if let Some(column) = envelopes.column(j) {
+                            let moved = vertex.iter().map(|&(k, p)| envelopes.slope(column, k) * p);
+                            let at_centre = envelopes.of_column(column).at_centre;
+                            let envelope = at_centre + moved.sum::<f64>();
+                            *g = share.value * envelope + (1.0 - share.value) * chord;
+                            share.step(q * (envelope - chord), step, time);
+                        }
+                    }
+                }
+            }
+            outputs = values;
+        }
+    }
+
+    /// The pre-activations of a layer, given the outputs of the layer below, or for the first one the moves.
+    fn values_at_vertex(&self, layer: usize, vertex: &[(usize, f64)], outputs: &[f64]) -> Vec<f64> {
+        let mut values = vec![0.0; self.neurons.layer(layer).len()];
+        if layer > 0 {
+            self.network.affine(layer).apply(outputs, &mut values);
+            return values;
+        }
+        for (j, value) in values.iter_mut().enumerate() {
+            let slopes = self.first.slopes.col_as_slice(j);
+            let moved = vertex.iter().map(|&(k, p)| slopes[k] * p).sum::<f64>();
+            *value = self.first.at_centre[j].upper + moved;
+        }
+        values
+    }
+}

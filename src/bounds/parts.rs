@@ -1,0 +1,217 @@
+//! Bounds over parts of the set that bounds were made for: by splits of pixels, by signs of neurons, and over few moves.
+
+use std::sync::Arc;
+
+use faer::Mat;
+
+use super::build::BLOCK;
+use super::certified::EmptyPart;
+use super::envelope::EnvelopeLine;
+use super::functions::{LayerLines, NeuronLines};
+use super::interval::{Interval, Stability};
+use super::linear::{FirstLayer, LinearBounds};
+use super::neurons::NeuronBounds;
+use super::part::{PixelPart, Sign, SplitSide};
+use crate::network::NeuronId;
+use crate::sets::{Allowance, MovePart, MoveSet};
+
+/// Linear functions of the moves over a part in which some moves are made already.
+struct OverPart<'p> {
+    part: &'p MovePart,
+    moves: Arc<MoveSet>,
+    allowance: Allowance,
+}
+
+impl OverPart<'_> {
+    /// `slopes · taken`, and the magnitudes in it.
+    fn taken(&self, slopes: &[f64]) -> (f64, f64) {
+        let terms = self.part.taken().iter().map(|&(k, amount)| slopes[k] * amount);
+        terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()))
+    }
+
+    /// `constant + slopes · taken`, rounded up.
+    fn constant(&self, constant: f64, slopes: &[f64]) -> f64 {
+        let (sum, size) = self.taken(slopes);
+        constant + sum + self.allowance.of(constant.abs() + size)
+    }
+
+    /// At least `Σ |slope| p` anywhere in the part, from the largest magnitude of a slope.
+    fn reach(&self, steepest: f64) -> f64 {
+        self.allowance.up(steepest * self.moves.budget())
+    }
+}
+
+impl LinearBounds {
+    /// All of the set that these bounds were made for, to be split by pixels.
+    ///
+    /// # Panics
+    /// When these bounds are not [divisible](LinearBounds::divisible).
+    pub fn whole(&self) -> PixelPart {
+        assert!(self.is_divisible(), "divisible bounds");
+        PixelPart::new(self.part().clone(), self.moves.whole())
+    }
+
+    /// Bounds over a part of the set: the lines that were proven for all of it, with what they give over the part. Not as good as
+    /// bounds made for the part itself, but no layer is pushed back through another.
+    ///
+    /// # Panics
+    /// When these bounds are not [divisible](LinearBounds::divisible), or it is not a part of their [whole](LinearBounds::whole).
+    pub fn within(&self, part: &PixelPart) -> Self {
+        let lines = self.lines.as_ref().expect("divisible bounds");
+        let moves = Arc::new(self.moves.within(part.moves()));
+        let mut bounds = Self {
+            moves: Arc::clone(&moves),
+            envelopes: Vec::new(),
+            ..self.with_neurons(self.neurons.over(part.part().clone()))
+        };
+        let over = OverPart { part: part.moves(), moves, allowance: self.allowance };
+        bounds.first_layer_within(&over);
+        for (k, lines) in lines.iter().enumerate() {
+            bounds.deeper_layer_within(k + 1, lines, &over);
+        }
+        bounds
+    }
+
+    /// At most how large a function of the moves is over the part.
+    fn largest_over(&self, over: &OverPart, constant: f64, slopes: &[f64]) -> f64 {
+        self.rounded_up(constant + over.moves.support(slopes, |_, _| ()))
+    }
+
+    fn first_layer_within(&mut self, over: &OverPart) {
+        let all_slopes = Arc::clone(&self.first.slopes);
+        let mut lines = Vec::new();
+        let mut down = Vec::new();
+        for j in 0..self.first.at_centre.len() {
+            let slopes = all_slopes.col_as_slice(j);
+            let (sum, size) = over.taken(slopes);
+            let Interval { lower, upper } = &mut self.first.at_centre[j];
+            *lower += sum - self.allowance.of(lower.abs() + size);
+            *upper = over.constant(*upper, slopes);
+            let Interval { lower, upper } = self.first.at_centre[j];
+            if self.neurons.stability(NeuronId { layer: 0, index: j }) == Stability::Unstable {
+                down.clear();
+                down.extend(slopes.iter().map(|v| -v));
+                let above = self.largest_over(over, upper, slopes);
+                let below = -self.largest_over(over, -lower, &down);
+                self.neurons.layer_mut(0)[j].tighten(below, above);
+                let reach = over.reach(self.first.steepest[j]);
+                let (neuron, column) = (j, j);
+                lines.push(EnvelopeLine {
+                    neuron,
+                    slopes: &all_slopes,
+                    column,
+                    constant: upper,
+                    reach,
+                });
+            }
+        }
+        let envelopes = self.envelopes_of(0, self.neurons.layer(0), lines.into_iter());
+        self.envelopes.push(Arc::new(envelopes));
+    }
+
+    fn deeper_layer_within(&mut self, layer: usize, lines: &LayerLines, over: &OverPart) {
+        let mut of_envelopes = Vec::new();
+        for NeuronLines { neuron, above, below, column } in lines.iter() {
+            if self.neurons.stability(NeuronId { layer, index: neuron }) != Stability::Unstable {
+                continue;
+            }
+            let slopes = above.slopes.col_as_slice(column);
+            let constant = over.constant(above.constants[column], slopes);
+            let upper = self.largest_over(over, constant, slopes);
+            let of_negative = below.slopes.col_as_slice(column);
+            let negative = over.constant(below.constants[column], of_negative);
+            let lower = -self.largest_over(over, negative, of_negative);
+            self.neurons.layer_mut(layer)[neuron].tighten(lower, upper);
+            let reach = over.reach(above.steepest[column]);
+            let slopes = &above.slopes;
+            of_envelopes.push(EnvelopeLine { neuron, slopes, column, constant, reach });
+        }
+        let intervals = self.neurons.layer(layer);
+        let envelopes = self.envelopes_of(layer, intervals, of_envelopes.into_iter());
+        self.envelopes.push(Arc::new(envelopes));
+    }
+
+    /// The same bounds with these intervals, which hold over a part of the set.
+    fn with_neurons(&self, neurons: NeuronBounds) -> Self {
+        Self {
+            network: Arc::clone(&self.network),
+            set: Arc::clone(&self.set),
+            moves: Arc::clone(&self.moves),
+            first: self.first.clone(),
+            neurons,
+            envelopes: self.envelopes.clone(),
+            magnitudes: self.magnitudes.clone(),
+            noise: self.noise.clone(),
+            allowance: self.allowance,
+            above: self.above,
+            arithmetic: self.arithmetic,
+            lines: None,
+        }
+    }
+
+    /// The same over the moves in which a linear function with these slopes is steepest, the others not made: no bound of the set, but quick to
+    /// evaluate. `None` where that would not leave many out.
+    pub(super) fn narrowed(&self, slopes: &[f64]) -> Option<Self> {
+        let few = self.moves.steepest(slopes)?;
+        let rows = |m: &Mat<f64>| Mat::from_fn(few.len(), m.ncols(), |k, j| m[(few[k], j)]);
+        let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&few)));
+        let slopes = Arc::new(rows(&self.first.slopes));
+        Some(Self {
+            moves: Arc::new(self.moves.with_moves(&few)),
+            first: FirstLayer { slopes, ..self.first.clone() },
+            envelopes: envelopes.collect(),
+            ..self.with_neurons(self.neurons.clone())
+        })
+    }
+
+    /// Bounds over the side of a part on which a neuron is on, or off. `known` are intervals of the part: those of these bounds, or as this function gave
+    /// them.
+    ///
+    /// # Errors
+    /// When nothing is there.
+    ///
+    /// # Panics
+    /// When `known` are intervals of something else.
+    pub fn signed(&self, known: &NeuronBounds, sign: Sign) -> Result<Self, EmptyPart> {
+        let signs = known.part().sides_from(self.part());
+        let only_signs = |sides: Vec<SplitSide>| sides.iter().all(|side| side.sign().is_some());
+        assert!(signs.is_some_and(only_signs), "intervals of a part that signs lead to");
+        let side = known.part().side(SplitSide::Neuron(sign));
+        let mut part = self.with_neurons(known.over(side));
+        if part.demand(sign).is_none() {
+            return Err(EmptyPart::new(part.part().clone(), self.for_f32()));
+        }
+        Ok(part)
+    }
+
+    /// Cuts a neuron's interval to a sign, and bounds the layers behind it again. `None` if nothing is left between the bounds.
+    fn demand(&mut self, sign: Sign) -> Option<()> {
+        let Sign { neuron: NeuronId { layer, index }, on } = sign;
+        let interval = &mut self.neurons.layer_mut(layer)[index];
+        if on {
+            interval.lower = interval.lower.max(0.0);
+        } else {
+            interval.upper = interval.upper.min(0.0);
+        }
+        if interval.lower > interval.upper {
+            return None;
+        }
+        (layer + 1..self.neurons.hidden()).try_for_each(|layer| self.bound_again(layer))
+    }
+
+    /// Bounds a layer's unstable neurons once more, after something below has changed. `None` if nothing is left between the bounds.
+    fn bound_again(&mut self, layer: usize) -> Option<()> {
+        for block in self.unstable_among(layer, self.neurons.layer(layer)).chunks(BLOCK) {
+            let uppers = self.best_functions(layer, block, 1.0).largest;
+            let lowers = self.best_functions(layer, block, -1.0).largest;
+            for (k, &j) in block.iter().enumerate() {
+                let interval = &mut self.neurons.layer_mut(layer)[j];
+                interval.tighten(-lowers[k], uppers[k]);
+                if interval.lower > interval.upper {
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Linear functions of a layer's outputs are pushed back towards the input, through relaxed ReLUs and affine maps, until they are functions of
+//! the moves.
+
+use faer::Mat;
+
+use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, add_product, pull_back};
+use super::interval::Interval;
+use super::linear::LinearBounds;
+use super::relaxation::{BoundedRelu, ReluRelaxation, RowSum, UpperRelaxation, default_slope};
+use crate::network::NeuronId;
+
+/// From this share of the whole box on, chords alone may be better than envelopes.
+const LOOSE_BUDGET: f64 = 0.05;
+
+impl LinearBounds {
+    /// For some neurons of a layer, `sign · g` from above: of several ways to bound the layers below, the best one.
+    pub(super) fn best_functions(
+        &self,
+        layer: usize,
+        block: &[usize],
+        sign: f64,
+    ) -> BoundedFunctions {
+        let mut best: Option<BoundedFunctions> = None;
+        for enveloped in self.enveloped_layers(layer) {
+            let rows = self.neuron_rows(layer, block, sign);
+            let relaxation = |neuron: NeuronId| {
+                let envelope = if neuron.layer < enveloped { 1.0 } else { 0.0 };
+                ReluRelaxation::Lines { below: default_slope(self.neurons.get(neuron)), envelope }
+            };
+            let functions = self.push_back(rows, relaxation, |_, _| ());
+            let bounded = BoundedFunctions { largest: self.largest(&functions), functions };
+            match &mut best {
+                None => best = Some(bounded),
+                Some(best) => best.improve(&bounded),
+            }
+        }
+        best.expect("there is at least one way")
+    }
+
+    /// Ways to relax the layers below: in how many of them unstable ReLUs are bounded by envelopes, the others by chords.
+    fn enveloped_layers(&self, layer: usize) -> Vec<usize> {
+        let everywhere = usize::MAX;
+        let mut ways = match self.above {
+            UpperRelaxation::Chords => vec![0],
+            UpperRelaxation::Envelopes if layer == 1 => vec![everywhere],
+            UpperRelaxation::Envelopes => vec![everywhere, 1],
+        };
+        // Chords everywhere pay when the budget hardly binds.
+        if self.above == UpperRelaxation::Envelopes && self.moves.tightness() > LOOSE_BUDGET {
+            ways.push(0);
+        }
+        ways
+    }
+
+    /// `sign · g` of some neurons as functions of the outputs of the layer below: exact.
+    fn neuron_rows(&self, layer: usize, block: &[usize], sign: f64) -> LayerFunctions {
+        let map = self.network.affine(layer);
+        let (bias, noise) = (|j: usize| sign * map.bias()[j], |j: usize| self.noise[layer][j]);
+        LayerFunctions {
+            layers: layer,
+            coefficients: map.row_block(block, sign),
+            constants: block.iter().map(|&j| bias(j) + noise(j)).collect(),
+            magnitudes: block.iter().map(|&j| bias(j).abs() + noise(j)).collect(),
+        }
+    }
+
+    /// `objective · y` as a function of the last hidden layer's outputs.
+    pub(super) fn objective_row(&self, objective: &[f64]) -> LayerFunctions {
+        let output = self.network.output().affine();
+        let mut row = vec![0.0; output.inputs()];
+        output.apply_transposed(objective, &mut row);
+        let last = self.network.hidden().len();
+        let (mut constant, mut magnitude) = (0.0, 0.0);
+        for (r, o) in objective.iter().enumerate() {
+            let (bias, noise) = (output.bias()[r], self.noise[last][r]);
+            constant += o * bias + o.abs() * noise;
+            magnitude += o.abs() * (bias.abs() + noise + self.magnitudes[last][r]);
+        }
+        LayerFunctions {
+            layers: last,
+            coefficients: Mat::from_fn(row.len(), 1, |i, _| row[i]),
+            constants: vec![constant],
+            magnitudes: vec![magnitude],
+        }
+    }
+
+    /// Pushes rows back to the moves. `visit` sees each layer's coefficients on the way.
+    pub(super) fn push_back(
+        &self,
+        rows: LayerFunctions,
+        relaxation: impl Fn(NeuronId) -> ReluRelaxation,
+        mut visit: impl FnMut(usize, &Mat<f64>),
+    ) -> MoveFunctions {
+        let LayerFunctions { layers, mut coefficients, mut constants, mut magnitudes } = rows;
+        let mut slopes = Mat::zeros(self.moves.len(), constants.len());
+        for layer in (0..layers).rev() {
+            visit(layer, &coefficients);
+            let envelopes = &self.envelopes[layer];
+            let mut shares = Mat::zeros(envelopes.len(), constants.len());
+            for row in 0..constants.len() {
+                let through = coefficients.col_as_slice_mut(row);
+                let sum = RowSum::new(constants[row], magnitudes[row]);
+                let of_row = shares.col_as_slice_mut(row);
+                let sum = self.relax_row(layer, through, &relaxation, sum, of_row);
+                (constants[row], magnitudes[row]) = sum.finish();
+            }
+            envelopes.add_to(&mut slopes, &shares);
+            if layer == 0 {
+                add_product(&mut slopes, Mat::as_ref(&self.first.slopes), &coefficients);
+                break;
+            }
+            coefficients = pull_back(self.network.affine(layer), &coefficients);
+        }
+        for (row, constant) in constants.iter_mut().enumerate() {
+            *constant += self.allowance.of(magnitudes[row]);
+            // A slope that overflowed may have become anything.
+            if !slopes.col_as_slice(row).iter().all(|slope| slope.is_finite()) {
+                *constant = f64::INFINITY;
+            }
+        }
+        MoveFunctions { slopes, constants }
+    }
+
+    /// Turns the coefficients of a layer's outputs into those of its pre-activations. What goes to envelopes is in `shares`, by their columns.
+    fn relax_row(
+        &self,
+        layer: usize,
+        coefficients: &mut [f64],
+        relaxation: &impl Fn(NeuronId) -> ReluRelaxation,
+        mut sum: RowSum,
+        shares: &mut [f64],
+    ) -> RowSum {
+        let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
+        let stability = self.neurons.stabilities(layer);
+        for (j, q) in coefficients.iter_mut().enumerate() {
+            let column = envelopes.column(j);
+            let relu = BoundedRelu {
+                interval: intervals[j],
+                stability: stability(j, intervals[j]),
+                envelope: column.map(|column| envelopes.of_column(column)),
+            };
+            let relaxed = relu.relax(*q, relaxation(NeuronId { layer, index: j }), &mut sum);
+            if let (Some(column), Some(share)) = (column, relaxed.share) {
+                shares[column] = share;
+            }
+            *q = relaxed.slope;
+            if *q != 0.0 {
+                self.add_constants(layer, j, *q, &mut sum);
+            }
+        }
+        sum
+    }
+
+    /// What `q · g` of a neuron has in it besides the outputs below.
+    #[inline]
+    fn add_constants(&self, layer: usize, j: usize, q: f64, sum: &mut RowSum) {
+        if layer == 0 {
+            let Interval { lower, upper } = self.first.at_centre[j];
+            sum.add(q * if q > 0.0 { upper } else { lower });
+            sum.pass(q.abs() * self.first.reach[j]);
+        } else {
+            sum.add(q * self.network.affine(layer).bias()[j]);
+            sum.add(q.abs() * self.noise[layer][j]);
+            sum.pass(q.abs() * self.magnitudes[layer][j]);
+        }
+    }
+
+    fn largest(&self, functions: &MoveFunctions) -> Vec<f64> {
+        let value = |row: usize| {
+            let slopes = functions.slopes.col_as_slice(row);
+            functions.constants[row] + self.moves.support(slopes, |_, _| ())
+        };
+        (0..functions.constants.len()).map(value).map(|v| self.rounded_up(v)).collect()
+    }
+}

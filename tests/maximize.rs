@@ -305,6 +305,45 @@ fn a_finished_result_is_printed_again_and_an_interrupted_one_made_again() {
 }
 
 #[test]
+fn a_threshold_is_judged_on_both_sides_of_the_optimum() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let out = directory.path().join("results");
+    let asked = ["--model", ACAS, "--objective", "y0 - 0.5*y3", "--branch", "--threshold"];
+    let judged = |threshold: &str, goal: &str, more: &[&str]| {
+        record(&[&asked[..], &[threshold, "--goal", goal], more].concat())
+    };
+    let optimum = judged("0", "optimum", &[]);
+    assert_eq!(optimum["optimal"], true, "{optimum}");
+    let value = number(&optimum, "value");
+    for goal in ["optimum", "verdict"] {
+        let below = judged(&(value - 0.01).to_string(), goal, &[]);
+        assert_eq!((&below["verdict"], &below["goal"]), (&"adversarial".into(), &goal_of(goal)));
+        let above = judged(&(value + 0.01).to_string(), goal, &[]);
+        assert_eq!(above["verdict"], "robust", "{above}");
+        assert!(number(&above, "upper_bound") < value + 0.01, "{above}");
+    }
+    // What exceeds the threshold is stored as it was replayed.
+    let threshold = value - 0.01;
+    let found = judged(&threshold.to_string(), "verdict", &["--out", out.to_str().expect("UTF-8")]);
+    assert_eq!(found["witness"], "witness.npy");
+    let array = fs::read(out.join("witness.npy")).expect("there");
+    let values: Vec<f32> =
+        array[128..].as_chunks().0.iter().copied().map(f32::from_le_bytes).collect();
+    let model = OnnxModel::load(Path::new(ACAS)).expect("a sound model");
+    let outputs = model.replay.logits(&values).expect("it runs");
+    assert!(f64::from(outputs[0]) - 0.5 * f64::from(outputs[3]) > threshold);
+    let text = stdout(&[&asked[..], &["-1", "--goal", "verdict"]].concat());
+    assert!(text.contains("\nverdict    adversarial: an input exceeds -1\n"), "{text}");
+    let lacks = ["--model", ACAS, "--objective", "y0", "--goal", "verdict"];
+    mistake(&lacks, "not provided: --threshold <VALUE> (try --help)");
+}
+
+/// The optimum is what is wanted unless the record says otherwise.
+fn goal_of(goal: &str) -> Value {
+    if goal == "optimum" { Value::Null } else { goal.into() }
+}
+
+#[test]
 fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let out = directory.path().join("results");

@@ -17,14 +17,14 @@ use rw_adv::record::{MaximizeRecord, MaximizeSettings};
 use rw_adv::report::text;
 use rw_adv::run::{Batch, Destination, MaximizeJob, OpenMode, RunLimits};
 use rw_adv::sets::Domain;
-use rw_adv::solve::SolveOptions;
+use rw_adv::solve::{Goal, SolveOptions};
 use sha2::{Digest, Sha256};
 
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::run_args::show_plan;
 use crate::interrupt::{STOP, catch_interrupts};
-use crate::values::{file_of, positive};
+use crate::values::{file_of, goal, positive};
 
 #[derive(clap::Args)]
 pub struct MaximizeArgs {
@@ -45,6 +45,12 @@ pub struct MaximizeArgs {
     constraints: Option<PathBuf>,
     #[command(flatten)]
     method: MethodArgs,
+    /// What is wanted: the largest value and the smallest bound, or only whether an input exceeds --threshold
+    #[arg(long, default_value = Goal::default().name(), value_name = "GOAL", value_parser = goal(), requires_if("verdict", "threshold"))]
+    goal: Goal,
+    /// Tell whether an input exceeds this value: replayed in the ONNX file itself if one does, proven for its f32 arithmetic if none can
+    #[arg(long, value_name = "VALUE", value_parser = finite, allow_negative_numbers = true)]
+    threshold: Option<f64>,
     #[command(flatten)]
     branch: BranchArgs,
     /// Stop after so many seconds [default: no limit]
@@ -73,6 +79,14 @@ pub struct MaximizeArgs {
     /// of the first hidden layer, where the bounds leave its state open.
     #[arg(long, value_name = "FILE", value_parser = file_of(["mps", "lp"]))]
     write_model: Option<PathBuf>,
+}
+
+/// A number that is not too large.
+fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err("must be a number".into()),
+    }
 }
 
 /// Two finite numbers in order.
@@ -128,8 +142,8 @@ impl MaximizeArgs {
         if let Some(file) = &self.constraints {
             domain = domain.with_file(file)?;
         }
-        let options =
-            SolveOptions { search, branch: self.branch.options(1), ..SolveOptions::default() };
+        let (goal, threshold, branch) = (self.goal, self.threshold, self.branch.options(1));
+        let options = SolveOptions { search, goal, threshold, branch, proofs: false };
         let file = self.constraints.as_deref().unwrap_or(Path::new("")).display();
         let problem = match Maximization::new(model, &domain, &objective, &options, budget) {
             Ok(problem) => problem,
@@ -161,6 +175,8 @@ impl MaximizeArgs {
             way_out: options.search.way_out,
             patience: options.search.patience,
             branch: options.branch.map(|branch| branch.nodes),
+            goal: self.goal,
+            threshold: self.threshold,
             time_limit: self.time_limit,
             seed: self.seed,
         }

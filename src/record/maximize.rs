@@ -8,6 +8,7 @@ use super::contents::Contents;
 use super::key::{Key, Resumable};
 use super::settings::MaximizeSettings;
 use crate::bounds::BoundMethod;
+use crate::judge::Verdict;
 use crate::maximize::Maximum;
 use crate::sets::Domain;
 use crate::solve::Stop;
@@ -25,6 +26,9 @@ pub struct MaximizeRecord {
     /// What was asked for.
     #[serde(flatten)]
     pub settings: MaximizeSettings,
+    /// Whether an input exceeds the threshold, if there is one: `adversarial` if one does, `robust` if none can, or `unknown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The largest value found, in `f64`, at `point` as it stands here.
     pub value: f64,
     /// The same point's value in tract's `f32` run of the file.
@@ -74,6 +78,9 @@ pub struct MaximizeRecord {
     pub outputs: Vec<f64>,
     /// The point, exactly within its bounds.
     pub point: Vec<f64>,
+    /// An input above the threshold as it was replayed, in `f32`, relative to the result directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<String>,
 }
 
 impl MaximizeRecord {
@@ -97,6 +104,7 @@ impl MaximizeRecord {
         Self {
             schema: MAXIMIZE_SCHEMA.into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            verdict: maximum.verdict(),
             value: maximum.measurement.value,
             value_f32: maximum.measurement.value_f32,
             upper_bound: bound.map(|bound| bound.value()),
@@ -122,6 +130,7 @@ impl MaximizeRecord {
             stop: solution.stop,
             outputs: maximum.measurement.outputs.clone(),
             point: maximum.point.clone(),
+            witness: None,
         }
     }
 }
@@ -139,6 +148,12 @@ impl Resumable for MaximizeRecord {
     }
 
     fn contradiction(&self, other: &Self) -> Option<String> {
+        let verdicts = [self.verdict, other.verdict];
+        if verdicts.contains(&Some(Verdict::Adversarial))
+            && verdicts.contains(&Some(Verdict::Robust))
+        {
+            return Some("above the threshold and never above it".into());
+        }
         let above = |value: f64, bound: Option<f64>| {
             let bound = bound.filter(|&bound| value > bound)?;
             Some(format!("a value of {value} and a bound of {bound}"))

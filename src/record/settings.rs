@@ -92,8 +92,18 @@ pub struct MaximizeSettings {
     pub patience: usize,
     /// Parts bounded at most, if the domain is divided.
     pub branch: Option<usize>,
+    /// What was wanted, unless it was the optimum.
+    #[serde(default, skip_serializing_if = "is_optimum")]
+    pub goal: Goal,
+    /// What a verdict was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
     /// Seconds, if limited.
     pub time_limit: Option<f64>,
     /// The seed.
     pub seed: u64,
+}
+
+fn is_optimum(goal: &Goal) -> bool {
+    *goal == Goal::Optimum
 }

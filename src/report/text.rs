@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::histogram::histogram;
 use super::paint::Paint;
 use crate::record::json::{self, Value};
-use crate::record::{AttackRecord, AttackSummary, MaximizeRecord, Plan};
+use crate::record::{AttackRecord, AttackSummary, MaximizeRecord, Plan, Verdict};
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
 use crate::record::{InspectedNode, Inspection, LayerSize, NodeRole};
 
@@ -244,6 +244,14 @@ const FEW_INPUTS: usize = 16;
 pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> {
     let MaximizeRecord { settings, point, .. } = record;
     writeln!(out, "objective  {}", settings.objective)?;
+    if let (Some(verdict), Some(threshold)) = (record.verdict, settings.threshold) {
+        let meaning = match verdict {
+            Verdict::Adversarial => "an input exceeds",
+            Verdict::Robust => "no input exceeds",
+            Verdict::Unknown => "it is open whether an input exceeds",
+        };
+        writeln!(out, "verdict    {verdict}: {meaning} {threshold}")?;
+    }
     writeln!(
         out,
         "value      {:.6} ({:.6} when the file is run in f32)",
@@ -253,6 +261,9 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
         (Some(bound), Some(gap)) => {
             let optimal = if record.optimal { ": optimal" } else { "" };
             writeln!(out, "bound      {bound:.6} certified, gap {gap:.6}{optimal}")?;
+        }
+        _ if record.verdict == Some(Verdict::Adversarial) => {
+            writeln!(out, "bound      none: an input above the threshold is enough")?;
         }
         _ => writeln!(out, "bound      none: numbers overflow")?,
     }

@@ -75,7 +75,7 @@ impl RecordFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn save_array(&self, name: &str, values: &[f64]) -> Result<(), StoreError> {
+    pub fn save_array<N: npy::Number>(&self, name: &str, values: &[N]) -> Result<(), StoreError> {
         replace(&self.folder.join(name), &npy::encode(&self.dims, values))
     }
 }

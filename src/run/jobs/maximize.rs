@@ -1,6 +1,7 @@
 //! The largest value of an objective over a domain: one record.
 
 use crate::budget::Budget;
+use crate::judge::Verdict;
 use crate::maximize::{Maximization, Maximum};
 use crate::observer::Observer;
 use crate::record::{Key, MaximizeRecord, MaximizeSettings};
@@ -10,6 +11,8 @@ use crate::run::record_files::RecordFiles;
 
 /// The file of the point.
 const POINT: &str = "point.npy";
+/// The file of the input above the threshold, as it was replayed.
+const WITNESS: &str = "witness.npy";
 
 /// Solves one problem.
 pub struct MaximizeJob {
@@ -60,9 +63,16 @@ impl Job for MaximizeJob {
         &self,
         (): &(),
         answer: &Maximum,
-        _: &mut MaximizeRecord,
+        record: &mut MaximizeRecord,
         files: Option<&RecordFiles>,
     ) -> Result<(), StoreError> {
-        files.map_or(Ok(()), |files| files.save_array(POINT, &answer.point))
+        let Some(files) = files else { return Ok(()) };
+        if answer.verdict() == Some(Verdict::Adversarial)
+            && let Some(witness) = answer.solution.judgement.witness()
+        {
+            files.save_array(WITNESS, witness.point().values())?;
+            record.witness = Some(WITNESS.into());
+        }
+        files.save_array(POINT, &answer.point)
     }
 }

@@ -38,9 +38,9 @@ pub enum Bench {
         #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_parser = positive)]
         deltas: Vec<f64>,
     },
-    /// Branch and bound: what is decided on a large network, and optima proven on a small one beside a MILP solver
+    /// Branch and bound: what is decided on a large network, and optima proved on a small one beside a MILP solver
     Complete(CompleteArgs),
-    /// The paper's experiments with every method, side by side in equal time: tables, figures, a report
+    /// The paper's experiments with all methods in equal time: tables, figures, a report
     Paper(PaperArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),

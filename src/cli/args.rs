@@ -18,8 +18,8 @@ use crate::bench::Bench;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
 ///
-/// For each image, looks for the input within the budget that lifts the target's logit furthest above the
-/// predicted one (Relax-and-Walk), and replays it in the ONNX file itself.
+/// For each image, finds the input within the budget with the largest margin (the target's logit minus the predicted
+/// label's), proves an upper bound of that margin, and replays what was found in the ONNX file itself.
 #[derive(Parser)]
 #[command(name = "rw-adv", version, long_version = LONG_VERSION.as_str(), subcommand_negates_reqs = true,
           allow_negative_numbers = true, after_help = EXAMPLES,
@@ -44,28 +44,28 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// How far each image may be changed: the largest certified budget, and the smallest with an adversary found
+    /// Find how far each image can be changed: the largest certified budget, and the nearest adversary found
     ///
-    /// A row per image: no input within `certified` gets a target as label, proven for the file's f32 arithmetic; the
-    /// input at distance `attacked` does, replayed in the ONNX file itself. Both are about the predicted label, also
-    /// where that is not the true one (marked misclassified). The truth lies in between.
+    /// Prints one row per image. No input within `certified` gets a target as label; this is proved for the file's f32
+    /// arithmetic. An input at distance `attacked` does; it was replayed in the ONNX file itself. The true radius lies in
+    /// between. Both are about the predicted label, even if that is not the true one (marked misclassified).
     Radius(RadiusArgs),
     /// Maximise a linear function of the outputs over a box, or over bounds and linear constraints from a file
     ///
-    /// Any dense ReLU network will do, with one output too. A final Softmax is dropped: the outputs y0, y1, … are those before
-    /// it. To minimise, negate the objective. Prints the best value found, what no input can exceed (proven), and the point.
+    /// Works for any dense ReLU network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
+    /// minimise, negate the objective. Prints the best value found, a proved upper bound, and the point.
     Maximize(MaximizeArgs),
-    /// Check what --proof has written: that the parts cover the set, and that each bound follows from what is given for it
+    /// Check the proofs that --proof wrote: the parts cover the set, and each bound follows from the numbers given for it
     ///
-    /// Shares no code with the search but the network and the rounding-safe evaluation of bounds. Exit code 1 when a proof does not hold.
+    /// Shares no code with the search except the network and the rounding-safe evaluation of bounds. Exit code 1 if a proof does not hold.
     CheckProof(CheckProofArgs),
-    /// What a result directory still lacks: how many records, or which shards are to be run
+    /// Show what a result directory still lacks: the number of records, or the shards that have to run
     Status(StatusArgs),
-    /// Make one result of what plain runs and shards left in a directory
+    /// Merge what runs and shards wrote into a directory
     ///
-    /// Writes results.jsonl (radii.jsonl), summary.json, adversarial/ and, of an attack, report.html from all attempts; may be repeated. Of two records of the same
-    /// image and target the one that tells more is kept. Exit code 0: complete; 3: records are missing, what is there was merged;
-    /// 4: records contradict each other, nothing was written.
+    /// Writes results.jsonl (radii.jsonl), summary.json, adversarial/ and, for an attack, report.html from all attempts. May be
+    /// repeated. If two records have the same image and target, the one that tells more is kept. Exit code 0: complete; 3: records
+    /// are missing, what is there was merged; 4: records contradict each other, nothing was written.
     Merge(MergeArgs),
     /// Print completions for a shell: rw-adv completions bash > /etc/bash_completion.d/rw-adv
     Completions {
@@ -77,11 +77,11 @@ pub enum Command {
         /// One of the commands
         command: Option<String>,
     },
-    /// Make report.html of a result directory again, from its own files; export its records
+    /// Make report.html again from the files of a result directory, and export its records
     ///
-    /// Shows what is there, also of a run that was killed or is still going on, and of shards that are not merged yet.
+    /// Shows what is there, also for a run that was killed or still runs, and for shards that are not merged yet.
     Report(ReportArgs),
-    /// Measure: region LPs, walks and searches, quality against proven optima, random networks
+    /// Measure: region LPs, walks and searches, quality against proved optima, random networks
     #[command(subcommand)]
     Bench(Bench),
 }

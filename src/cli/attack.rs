@@ -32,19 +32,19 @@ pub struct AttackArgs {
     /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
-    /// Who shall win: runner-up, a label, all, or a CSV file with the columns image,target
+    /// The label that should win: runner-up, a label, all, or a CSV file with the columns image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::RunnerUp)]
     target: TargetChoice,
     #[command(flatten)]
     method: MethodArgs,
-    /// What is wanted: the best adversary and the smallest bound, or only one adversary or a bound below zero
+    /// optimum: the best adversary and the smallest bound; verdict: only one adversary, or a bound below zero
     #[arg(long, default_value = Goal::default().name(), value_name = "GOAL", value_parser = goal())]
     goal: Goal,
     #[command(flatten)]
     branch: BranchArgs,
-    /// Write what proves the bounds to a new directory, for `rw-adv check-proof`
+    /// Write proofs of the bounds to a new directory, for `rw-adv check-proof`
     ///
-    /// One file IMAGE_cC_wW.json for each image and target: the parts that the set was divided into, and for each the slopes or multipliers
+    /// One file IMAGE_cC_wW.json for each image and target: the leaves of the tree, and for each leaf the slopes or dual multipliers
     /// that its bound follows from.
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     proof: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub struct AttackArgs {
     run: RunArgs,
     #[command(flatten)]
     exports: ExportArgs,
-    /// Exit with code 1 when an adversary was found
+    /// Exit with code 1 if an adversary was found
     #[arg(long)]
     exit_code: bool,
 }

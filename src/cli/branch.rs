@@ -6,10 +6,11 @@ use crate::values::{at_least_one, positive};
 
 #[derive(clap::Args)]
 pub struct BranchArgs {
-    /// Where one bound does not decide, divide the set and bound its parts: up to so many, or as many as it takes
+    /// Branch and bound if one bound does not decide: at most NODES nodes, or as many as needed
     ///
-    /// By how the budget is spent (by inputs, in a box), and by the signs of neurons where few are left open. With --goal verdict until there is an
-    /// adversary or every part is robust, with --goal optimum until the bound is within --gap of the margin; or until --time-limit.
+    /// Branches on how the budget is spent (in a box: on inputs), and on the signs of neurons if few are unstable. With --goal verdict it
+    /// ends when there is an adversary or every part is robust; with --goal optimum, when the bound is within --gap of the margin; or at
+    /// --time-limit.
     #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = UNLIMITED, value_parser = nodes, hide_short_help = true)]
     branch: Option<usize>,
     /// With --branch: the gap below which a value counts as optimal

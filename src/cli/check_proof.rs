@@ -75,7 +75,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn read(file: &Path) -> Result<ProofFile> {
     let text = fs::read(file).with_context(|| file.display().to_string())?;
     let proof: ProofFile =
-        json::parse(&text).with_context(|| format!("{}: no proof", file.display()))?;
+        json::parse(&text).with_context(|| format!("{}: not a proof", file.display()))?;
     if proof.schema != SCHEMA {
         bail!("{}: is a {:?}, not a {SCHEMA:?}", file.display(), proof.schema);
     }
@@ -89,7 +89,7 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
     }
     let (network, pixels) = (&model.network, &proof.original);
     if pixels.len() != network.inputs() || !pixels.iter().all(|x| (0.0..=1.0).contains(x)) {
-        bail!("its image is none that the model takes");
+        bail!("its image does not fit the model");
     }
     let logits = model.replay.logits(pixels)?;
     let predicted =
@@ -98,13 +98,13 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
         bail!("the model does not give its image the label {}", proof.predicted);
     }
     if proof.target >= logits.len() || proof.target == proof.predicted {
-        bail!("{} is no target", proof.target);
+        bail!("{} is not a valid target", proof.target);
     }
     let delta = proof.delta;
     if !(delta > 0.0 && delta.is_finite()) {
-        bail!("{delta} is no budget");
+        bail!("{delta} is not a valid budget");
     }
-    let Some(norm) = proof.norm() else { bail!("{:?} is no norm", proof.norm) };
+    let Some(norm) = proof.norm() else { bail!("{:?} is not a norm", proof.norm) };
     let set = InputSet::ball(norm, pixels, delta, PixelRange::UNIT);
     let problem = Problem::margin(network, set, Label(proof.predicted), Label(proof.target));
     let mut shown = Vec::new();

@@ -18,14 +18,14 @@ pub struct ExportArgs {
     csv: Option<PathBuf>,
     /// At the end write a JUnit file: one test case per image
     ///
-    /// A case fails when a target has an adversary or the image is not predicted as labelled, is skipped when targets are left
-    /// undecided, and passes when every target that was asked is excluded.
+    /// A case fails if a target has an adversary or the image is not predicted as labelled. It is skipped if targets are left
+    /// undecided, and passes if every target that was asked is excluded.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     junit: Option<PathBuf>,
-    /// Exit with code 1 when certified accuracy is below this share (0.9) or percentage (90%)
+    /// Exit with code 1 if certified accuracy is below this share (0.9) or percentage (90%)
     ///
     /// Certified accuracy is the share of the searched images that are predicted as labelled (where labels are known) and for which
-    /// every target that was asked is robust. Undecided images do not count as certified. For a statement about all labels, ask for
+    /// every target that was asked is robust. Undecided images do not count as certified. For a statement about all labels, use
     /// --target all.
     #[arg(long, value_name = "CERTIFIED", value_parser = share, hide_short_help = true)]
     fail_under: Option<f64>,

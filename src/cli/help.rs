@@ -36,11 +36,11 @@ Examples:
   rw-adv maximize --model net.onnx --objective 'y0 - 0.5*y3' --box -1,1 --constraints limits.txt
 
 Exit codes: 0 finished; 1 an adversary was found (--exit-code) or too few are certified (--fail-under); 2 bad usage
-or input, one line on stderr says which; 130 interrupted, with what was found until then written.";
+or input, one line on stderr says which; 130 interrupted; what was found so far is written.";
 
 pub const ENVIRONMENT: &str = "\
-Environment: NO_COLOR, if it is not empty, switches colours off. RW_ADV_LOG=error|warn|info|debug writes to stderr what happens inside from that level on [default:
-warn]; debug tells which starts and walks were given up, and why.";
+Environment: NO_COLOR, if it is not empty, switches colours off. RW_ADV_LOG=error|warn|info|debug sets the lowest level
+that is logged to stderr [default: warn]; debug tells which starts and walks were given up, and why.";
 
 /// Also tells which HiGHS this is.
 pub static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {

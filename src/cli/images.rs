@@ -27,10 +27,10 @@ pub struct ImageInputArgs {
     /// Images: an MNIST directory, an IDX file (.gz too), PNG files (directory or glob), or an .npy array
     #[arg(long, value_name = "PATH", default_value = "data")]
     data: PathBuf,
-    /// Which half of an MNIST directory
+    /// Which set of an MNIST directory
     #[arg(long, value_enum, default_value_t = SplitArg::Test, hide_short_help = true)]
     split: SplitArg,
-    /// True labels: IDX, .npy, or text with one label a line [default: found beside IDX images]
+    /// True labels: IDX, .npy, or text with one label per line [default: found beside IDX images]
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     /// Which images: a count (50), indices (3,7,9), a range (100..150) [default: the first 10]

@@ -31,16 +31,16 @@ pub struct MaximizeArgs {
     /// The network (.onnx or .onnx.gz); one output is enough
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// What shall be large: a linear expression of the outputs y0, y1, …, such as "y0 - 0.5*y3 + 1"
+    /// What to maximise: a linear expression of the outputs y0, y1, …, such as "y0 - 0.5*y3 + 1"
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     objective: String,
     /// Bounds of every input
     #[arg(long = "box", value_name = "LOWER,UPPER", default_value = "0,1", value_parser = bounds, allow_hyphen_values = true)]
     bounds: [f64; 2],
-    /// Bounds and linear constraints of the inputs x0, x1, …: one a line, # begins a comment
+    /// Bounds and linear constraints of the inputs x0, x1, …: one per line; # begins a comment
     ///
-    /// What is about one input (0.2 <= x3 <= 0.5, x7 = 0.25, x1 >= 0) is a bound, in place of that side of the box. All else
-    /// (x0 + x1 - 2*x5 <= 1, x0 = x1, 0 <= x0 - x1 <= 0.3) is a constraint, kept to 2e-7 of its largest weight.
+    /// A line about one input (0.2 <= x3 <= 0.5, x7 = 0.25, x1 >= 0) is a bound and replaces that side of the box. Every other line
+    /// (x0 + x1 - 2*x5 <= 1, x0 = x1, 0 <= x0 - x1 <= 0.3) is a constraint, satisfied to 2e-7 of its largest weight.
     #[arg(long, value_name = "FILE")]
     constraints: Option<PathBuf>,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub struct MaximizeArgs {
     threshold: Option<f64>,
     #[command(flatten)]
     branch: BranchArgs,
-    /// Stop after so many seconds [default: no limit]
+    /// Time limit in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time_limit: Option<f64>,
     /// Seed of the random starts
@@ -64,13 +64,13 @@ pub struct MaximizeArgs {
     out: Option<PathBuf>,
     /// Continue the run in --out: a result that is finished there is printed, one that was interrupted is made again
     ///
-    /// The directory's manifest.json keeps the settings and the SHA-256 of model and constraints; a run that differs is refused.
+    /// The directory's manifest.json keeps the settings and the SHA-256 of model and constraints; a run with other settings is refused.
     #[arg(long, requires = "out")]
     resume: bool,
     /// Print JSON on stdout instead of text
     #[arg(long)]
     json: bool,
-    /// Print what would be done, and on what; nothing is searched and nothing written
+    /// Print what would be done; nothing is searched or written
     #[arg(long)]
     dry_run: bool,
     /// First write the problem as a MILP for other solvers (.mps or .lp)

@@ -12,18 +12,18 @@ use crate::values::{at_least_one, method};
 pub struct MethodArgs {
     /// Algorithm
     ///
-    /// rw is our own. The others are there to compare with: paper is Algorithms 1 and 2 of Tong, Cai and Serra, sample-mip
-    /// that of Perakis and Tsiourvas, milp HiGHS on the whole problem, apgd that of Croce and Hein (projected gradient where
-    /// there is no L1 budget), frank-wolfe our starts and first-order ascent without any LP.
+    /// rw is ours. The others are baselines: paper is Algorithms 1 and 2 of Tong, Cai and Serra; sample-mip is by Perakis
+    /// and Tsiourvas; milp is HiGHS on the whole problem; apgd is by Croce and Hein (projected gradient if there is no L1
+    /// budget); frank-wolfe is our starts and first-order ascent without any LP.
     #[arg(long, default_value = "rw", value_name = "METHOD", value_parser = method())]
     method: Method,
     /// With --method milp: begin with what rw finds in a tenth of the time
     #[arg(long, hide_short_help = true)]
     warm_start: bool,
-    /// How walks leave a region: flip the neurons that hold the optimum back, or overshoot by the paper's epsilon
+    /// How walks leave a region: flip the neurons that block the optimum, or overshoot by the paper's epsilon
     #[arg(long, value_enum, default_value_t = WayOutArg::Flip, hide_short_help = true)]
     way_out: WayOutArg,
-    /// End a search after so many starts in a row without gain
+    /// End a search after this many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().patience, value_parser = at_least_one)]
     patience: usize,
 }

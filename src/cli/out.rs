@@ -16,28 +16,26 @@ const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLE
 pub struct OutArgs {
     /// Write the records (results.jsonl, radii.jsonl), summary.json, pictures and arrays to a new directory
     ///
-    /// Of an attack also report.html: one page to look at, which needs no other file and no network.
-    /// For every adversary its folder adversarial/ receives, as .npy and .png: the image (IMAGE), the adversary
-    /// (IMAGE_cC_wW) and the signed difference (IMAGE_cC_wW_difference); and all three side by side in
-    /// IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
+    /// An attack also writes report.html: one page that needs no other file and no network. For every adversary the folder
+    /// adversarial/ has, as .npy and .png, the image (IMAGE), the adversary (IMAGE_cC_wW) and the signed difference
+    /// (IMAGE_cC_wW_difference), and all three side by side in IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Continue the run in --out: what is finished there stays, the rest is done
+    /// Continue the run in --out: finished records stay, the rest is done
     ///
-    /// The directory's manifest.json keeps the settings and the SHA-256 of model and images; a run that differs is refused. A run that was
-    /// killed at any moment, and resumed, ends with the same records as one that was not. Where there is nothing to continue, a new run
-    /// begins. Only new records are printed; the summary counts all.
+    /// The directory's manifest.json keeps the settings and the SHA-256 of model and images; a run with other settings is refused.
+    /// A run may be killed at any moment; resumed, it ends with the same records as an undisturbed one. If there is nothing to continue, a
+    /// new run begins. Only new records are printed; the summary counts all.
     #[arg(long, requires = "out", hide_short_help = true)]
     resume: bool,
     /// Work on one share of the images: I/N, the I-th of N, or auto
     ///
-    /// Any number of shares may run at a time, on machines that share --out, each as often as need be: finished records are skipped, and
-    /// every attempt writes files of its own, attempts/I-*.jsonl. `rw-adv status` tells which shares are still to be run, `rw-adv merge`
-    /// makes the results of all of them. With auto, I comes from SLURM_ARRAY_TASK_ID, HQ_TASK_ID or PARALLEL_SEQ, whichever is set
-    /// first, and N from --shards.
+    /// Any number of shards may run at a time, on machines that share --out, and a shard may run again: finished records are skipped, and
+    /// every attempt writes its own files, attempts/I-*.jsonl. `rw-adv status` tells which shards still have to run, `rw-adv merge` merges
+    /// their results. With auto, I comes from SLURM_ARRAY_TASK_ID, HQ_TASK_ID or PARALLEL_SEQ, whichever is set first, and N from --shards.
     #[arg(long, value_name = "I/N", requires = "out", hide_short_help = true)]
     shard: Option<ShardChoice>,
-    /// With --shard auto: the number of shares
+    /// With --shard auto: the number of shards
     #[arg(long, value_name = "N", requires = "shard", value_parser = at_least_one, hide_short_help = true)]
     shards: Option<usize>,
 }

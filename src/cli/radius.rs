@@ -22,17 +22,17 @@ use crate::values::{at_least_one, positive};
 pub struct RadiusArgs {
     #[command(flatten)]
     images: ImageInputArgs,
-    /// Who shall win: all (the smallest radius over all labels), runner-up, a label, or a CSV file with the columns
+    /// The label that should win: all (the smallest radius over all labels), runner-up, a label, or a CSV file with the columns
     /// image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::All)]
     target: TargetChoice,
-    /// The largest budget tried [default: all inputs are within it: 1 for linf, the number of inputs for l1]
+    /// The largest budget tried [default: one that covers all inputs: 1 for linf, the number of inputs for l1]
     #[arg(long, value_name = "DELTA", value_parser = positive)]
     max_delta: Option<f64>,
-    /// How precise the radii are, relative to each, or to one grey level (1/255) if that is larger
+    /// Precision of the radii, relative to each radius, or to one grey level (1/255) if that is larger
     #[arg(long, value_name = "P", default_value_t = RadiusOptions::PRECISION, value_parser = precision)]
     precision: f64,
-    /// End each of an image's searches after so many starts in a row without gain
+    /// End each of an image's searches after this many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = RadiusOptions::PATIENCE, value_parser = at_least_one)]
     patience: usize,
     #[command(flatten)]

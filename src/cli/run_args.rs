@@ -20,7 +20,7 @@ const GRANTED_CPUS: &str = "SLURM_CPUS_PER_TASK";
 /// How to run, and where answers go.
 #[derive(clap::Args)]
 pub struct RunArgs {
-    /// Stop after so many seconds for each row of the table [default: no limit]
+    /// Time limit in seconds for each row of the table [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub time_limit: Option<f64>,
     /// Seed of the random starts
@@ -34,7 +34,7 @@ pub struct RunArgs {
     /// Print JSON Lines on stdout instead of a table
     #[arg(long)]
     pub json: bool,
-    /// Print what would be done, and on what; nothing is searched and nothing written
+    /// Print what would be done; nothing is searched or written
     #[arg(long, hide_short_help = true)]
     pub dry_run: bool,
 }

@@ -16,10 +16,10 @@ pub struct StatusArgs {
     /// The result directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Print which of so many shards are still to be run, ready for `sbatch --array=`; nothing when all is done
+    /// Of N shards, print those that still have to run, ready for `sbatch --array=`; print nothing if all is done
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     shards: Option<usize>,
-    /// With --shards: one a line, for xargs and GNU parallel
+    /// With --shards: one per line, for xargs and GNU parallel
     #[arg(long, requires = "shards")]
     lines: bool,
 }

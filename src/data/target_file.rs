@@ -17,7 +17,7 @@ const LONGEST_TEXT: u64 = 64 << 20;
 pub enum TargetError {
     /// Neither a word, nor a number, nor a file.
     #[error(
-        "`{0}` is no target and no file; write runner-up, all, a label or the name of a CSV file"
+        "`{0}` is neither a target nor a file; write runner-up, all, a label or the name of a CSV file"
     )]
     Unknown(String),
     /// A label that the model does not have.

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(open("10").unwrap_err(), "--target 10: the model has the labels 0 to 9");
         for text in ["runner_up", "", "-1", "7.0", "no/such/file.csv", "99999999999999999999"] {
             let error = open(text).unwrap_err();
-            let start = format!("`{text}` is no target and no file; write runner-up");
+            let start = format!("`{text}` is neither a target nor a file; write runner-up");
             assert!(error.starts_with(&start), "{error}");
         }
         let folder = folder();

@@ -67,7 +67,7 @@ fn covered(leaves: &[Leaf], order: &mut [usize], depth: usize) -> Result<(), Pro
     let other = ProofSide::from(SplitSide::from(side).opposite());
     if let Some(odd) = order.iter().find(|&&k| !is_on(k, side) && !is_on(k, other)) {
         return Err(ProofError::Uncovered(format!(
-            "leaf {odd} is no other side of leaf {first}'s"
+            "leaf {odd} is not the other side of leaf {first}"
         )));
     }
     order.sort_by_key(|&k| !is_on(k, side));

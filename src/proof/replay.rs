@@ -105,7 +105,7 @@ impl<'r> LeafReplay<'r> {
         let mut part: Part = self.whole.part().clone();
         for side in sides.iter().map(|&side| SplitSide::from(side)) {
             let SplitSide::Pixel(split, _) = side else {
-                return Err("neurons are bounded anew behind a neuron's sign");
+                return Err("neurons are bounded again behind a neuron's sign");
             };
             check_split(split, self.pixels)?;
             part = part.side(side);
@@ -122,7 +122,7 @@ fn check_split(split: PixelSplit, pixels: usize) -> Result<(), &'static str> {
     let grains = split.amount / GRAIN;
     let whole = grains.fract() == 0.0 && (0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains);
     match (whole, split.pixel < pixels) {
-        (false, _) => Err("an amount is no number of grains"),
+        (false, _) => Err("an amount is not a multiple of the grain"),
         (_, false) => Err("there is no such pixel"),
         _ => Ok(()),
     }

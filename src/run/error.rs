@@ -35,7 +35,7 @@ pub enum StoreError {
         problem: String,
     },
     /// A line is no record.
-    #[error("{}: line {line} is no record", path.display())]
+    #[error("{}: line {line} is not a valid record", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

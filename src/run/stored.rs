@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(found(), expected);
         fs::write(&file, "{\"image\":7\n".to_owned() + &text).unwrap();
         let error = read_run(folder.path()).unwrap_err().to_string();
-        assert!(error.ends_with("results.jsonl: line 1 is no record"), "{error}");
+        assert!(error.ends_with("results.jsonl: line 1 is not a valid record"), "{error}");
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl Maximization {
         &self.domain
     }
 
+    /// The problem as it is solved, told from a point of the domain.
+    pub fn problem(&self) -> Problem {
+        self.solver.problem(&self.objective)
+    }
+
     /// Writes the problem as a MILP for other solvers. The column `up_7` is input 7 minus its lower bound.
     ///
     /// # Errors

@@ -485,3 +485,31 @@ fn time_limit_and_interrupt_end_with_what_was_found() {
     assert_eq!(record["stop"], "interrupted");
     assert!(number(&record, "value") > 0.0, "{text}");
 }
+
+#[test]
+fn a_proof_of_a_maximum_holds_and_a_forged_one_does_not() {
+    let limits = Limits::new("x0 + x1 - 2*x3 <= 0.5\nx2 = 0.25\n");
+    let proofs = limits.path.with_file_name("proofs");
+    let (constraints, directory) =
+        (limits.path.display().to_string(), proofs.display().to_string());
+    let asked = ["--model", ACAS, "--objective", "y0 - y1 + 3", "--constraints", &constraints];
+    let more = ["--branch", "200", "--proof", &directory];
+    let record = record(&[&asked[..], &more[..]].concat());
+    let check = || {
+        let mut command = assert_cmd::Command::cargo_bin("rw-adv").expect("built");
+        command.args(["check-proof", "--model", ACAS, &directory]).output().expect("runs")
+    };
+    let said = String::from_utf8(check().stdout).expect("text");
+    let bound = format!("{:.6}", number(&record, "upper_bound"));
+    assert!(
+        said.contains("objective over 5 inputs and 1 constraints") && said.contains(&bound),
+        "{said}"
+    );
+    // The same leaves for a larger box prove no such bound.
+    let file = proofs.join("maximum.json");
+    let text = std::fs::read_to_string(&file).expect("a proof");
+    let wider = text.replacen("\"upper\":[1.0", "\"upper\":[2.0", 1);
+    assert_ne!(text, wider);
+    std::fs::write(&file, wider).expect("written");
+    assert_eq!(check().status.code(), Some(1));
+}

@@ -5,14 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use rw_adv::bounds::Arithmetic;
-use rw_adv::network::Label;
 use rw_adv::onnx::OnnxModel;
-use rw_adv::problem::Problem;
-use rw_adv::proof::{CheckedClaim, ProofFile, SCHEMA, check};
+use rw_adv::proof::{CheckedClaim, ImageStatement, ProofFile, SCHEMA, Statement, check};
 use rw_adv::record::json;
-use rw_adv::sets::{InputSet, PixelRange};
 
 #[derive(clap::Args)]
 pub struct CheckProofArgs {
@@ -87,26 +84,17 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
     if proof.model_sha256 != model.sha256 {
         bail!("it is about another model");
     }
-    let (network, pixels) = (&model.network, &proof.original);
-    if pixels.len() != network.inputs() || !pixels.iter().all(|x| (0.0..=1.0).contains(x)) {
-        bail!("its image does not fit the model");
+    let network = &model.network;
+    let problem = proof.statement.problem(network).map_err(Error::msg)?;
+    if let Statement::Image(image) = &proof.statement {
+        let logits = model.replay.logits(&image.original)?;
+        let predicted =
+            (0..logits.len()).reduce(|best, i| if logits[i] > logits[best] { i } else { best });
+        if predicted != Some(image.predicted) {
+            bail!("the model does not give its image the label {}", image.predicted);
+        }
     }
-    let logits = model.replay.logits(pixels)?;
-    let predicted =
-        (0..logits.len()).reduce(|best, i| if logits[i] > logits[best] { i } else { best });
-    if predicted != Some(proof.predicted) {
-        bail!("the model does not give its image the label {}", proof.predicted);
-    }
-    if proof.target >= logits.len() || proof.target == proof.predicted {
-        bail!("{} is not a valid target", proof.target);
-    }
-    let delta = proof.delta;
-    if !(delta > 0.0 && delta.is_finite()) {
-        bail!("{delta} is not a valid budget");
-    }
-    let Some(norm) = proof.norm() else { bail!("{:?} is not a norm", proof.norm) };
-    let set = InputSet::ball(norm, pixels, delta, PixelRange::UNIT);
-    let problem = Problem::margin(network, set, Label(proof.predicted), Label(proof.target));
+    let constant = problem.question.constant;
     let mut shown = Vec::new();
     for claim in &proof.claims {
         let (arithmetic, name) = if claim.f32 {
@@ -117,17 +105,23 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
         let CheckedClaim { bound, leaves } =
             check(network, &problem.set, problem.weights(), arithmetic, claim)
                 .with_context(|| format!("in {name}"))?;
-        let robust = if claim.f32 && bound < 0.0 { ", robust" } else { "" };
+        let is_robust = matches!(proof.statement, Statement::Image(_)) && claim.f32 && bound < 0.0;
+        let robust = if is_robust { ", robust" } else { "" };
+        // What is said of the objective is said with its constant.
+        let bound = if constant == 0.0 { bound } else { (bound + constant).next_up() };
         shown.push(format!("{bound:.6} in {name} by {leaves} parts{robust}"));
     }
     if shown.is_empty() {
         bail!("it claims nothing");
     }
-    Ok(format!(
-        "image {}, {} -> {}: {}",
-        proof.image,
-        proof.predicted,
-        proof.target,
-        shown.join("; ")
-    ))
+    let about = match &proof.statement {
+        Statement::Image(ImageStatement { image, predicted, target, .. }) => {
+            format!("image {image}, {predicted} -> {target}")
+        }
+        Statement::Domain(domain) => {
+            let (inputs, constraints) = (domain.centre.len(), domain.constraints.len());
+            format!("objective over {inputs} inputs and {constraints} constraints")
+        }
+    };
+    Ok(format!("{about}: {}", shown.join("; ")))
 }

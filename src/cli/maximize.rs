@@ -15,7 +15,7 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::record::json::{self, Fields};
 use rw_adv::record::{MaximizeRecord, MaximizeSettings};
 use rw_adv::report::text;
-use rw_adv::run::{Batch, Destination, MaximizeJob, OpenMode, RunLimits};
+use rw_adv::run::{Batch, Destination, MaximizeJob, OpenMode, ProofFiles, RunLimits};
 use rw_adv::sets::Domain;
 use rw_adv::solve::{Goal, SolveOptions};
 use sha2::{Digest, Sha256};
@@ -73,6 +73,9 @@ pub struct MaximizeArgs {
     /// Print what would be done; nothing is searched or written
     #[arg(long)]
     dry_run: bool,
+    /// Write what proves the bounds to a new directory, for `rw-adv check-proof`: maximum.json
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    proof: Option<PathBuf>,
     /// First write the problem as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
@@ -109,7 +112,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let model = OnnxModel::load(&args.model)?;
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
-    let Some(job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };
+    let Some(mut job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };
     let settings = args.manifest_settings(&job)?;
     let mode = if args.resume { OpenMode::Resume } else { OpenMode::New };
     let destination = Destination { directory: args.out.clone(), mode };
@@ -120,6 +123,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
         let written = job.problem.write_milp(file, &budget.half());
         written.with_context(|| file.display().to_string())?;
     }
+    job.proofs = args.open_proofs(&model)?;
     let batch = Batch::open(&job, vec![()], settings, &destination)?;
     let limits = RunLimits { time: budget.left(), cancelled: &STOP };
     let result = batch.run(&limits, &clock, &mut ());
@@ -143,7 +147,8 @@ impl MaximizeArgs {
             domain = domain.with_file(file)?;
         }
         let (goal, threshold, branch) = (self.goal, self.threshold, self.branch.options(1));
-        let options = SolveOptions { search, goal, threshold, branch, proofs: false };
+        let options =
+            SolveOptions { search, goal, threshold, branch, proofs: self.proof.is_some() };
         let file = self.constraints.as_deref().unwrap_or(Path::new("")).display();
         let problem = match Maximization::new(model, &domain, &objective, &options, budget) {
             Ok(problem) => problem,
@@ -159,7 +164,15 @@ impl MaximizeArgs {
         problem.accepts(search.method)?;
         let settings = self.settings(model, &options);
         let (optimal_gap, input_dims) = (options.gap(), model.input_dims.clone());
-        Ok(Some(MaximizeJob { problem, settings, optimal_gap, input_dims }))
+        let proofs = None;
+        Ok(Some(MaximizeJob { problem, settings, optimal_gap, proofs, input_dims }))
+    }
+
+    /// Where the proof goes. That of a run that is continued is there already.
+    fn open_proofs(&self, model: &OnnxModel) -> Result<Option<ProofFiles>> {
+        let Some(directory) = &self.proof else { return Ok(None) };
+        let open = if self.resume { ProofFiles::resume } else { ProofFiles::create };
+        Ok(Some(open(directory, &model.sha256)?))
     }
 
     /// What was asked for, as the record tells it.

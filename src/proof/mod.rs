@@ -9,9 +9,11 @@ mod evidence;
 mod file;
 mod replay;
 mod side;
+mod statement;
 
 pub use check::{CheckedClaim, check};
 pub use error::ProofError;
 pub use evidence::{Certificate, Evidence};
 pub use file::{Claim, Leaf, ProofFile, SCHEMA};
 pub use side::{NeuronRef, ProofSide, Share};
+pub use statement::{ConstraintStatement, DomainStatement, ImageStatement, Statement};

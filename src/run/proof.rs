@@ -1,4 +1,4 @@
-//! Proofs as files, one for each image and target.
+//! Proofs as files, one for each problem.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,12 @@ use super::whole_file::{PARTIAL, replace_through, unique};
 use crate::attack::{Answer, Attack};
 use crate::data::Sample;
 use crate::network::Label;
-use crate::proof::{ProofFile, SCHEMA};
+use crate::problem::Problem;
+use crate::proof::{Claim, DomainStatement, ImageStatement, ProofFile, SCHEMA, Statement};
 use crate::record::AttackRecord;
+
+/// The file of a proof about a maximum.
+const MAXIMUM: &str = "maximum.json";
 
 /// Where proofs go.
 #[derive(Debug)]
@@ -60,38 +64,50 @@ impl ProofFiles {
         self.root.join(format!("{image}_c{predicted}_w{target}.json"))
     }
 
-    /// Stores what proves an answer's bounds, whole or not at all. Without bounds there is nothing to store.
+    /// Stores what proves the margin's bounds of an image and target, whole or not at all. Without bounds there is nothing to store.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save(
+    pub fn save_attack(
         &self,
         sample: &Sample,
         (predicted, target): (Label, Label),
         attack: &Attack,
         answer: &Answer,
     ) -> Result<(), StoreError> {
-        // What overflowed is no bound.
-        let claims = answer.solution.claims.iter().filter(|claim| claim.bound.is_finite());
-        let claims: Vec<_> = claims.cloned().collect();
-        if claims.is_empty() {
-            return Ok(());
-        }
-        let proof = ProofFile {
-            schema: SCHEMA.into(),
-            model_sha256: self.model_sha256.clone(),
+        let statement = Statement::Image(ImageStatement {
             image: sample.index,
             original: sample.pixels.clone(),
             predicted: predicted.0,
             target: target.0,
             norm: attack.norm.name().into(),
             delta: attack.delta,
-            claims,
-        };
+        });
         let path = self.path(sample.index, (predicted.0, target.0));
+        self.save(&path, statement, &answer.solution.claims)
+    }
+
+    /// Stores what proves the bounds of a maximum, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save_maximum(&self, problem: &Problem, claims: &[Claim]) -> Result<(), StoreError> {
+        let statement = Statement::Domain(DomainStatement::new(problem));
+        self.save(&self.root.join(MAXIMUM), statement, claims)
+    }
+
+    fn save(&self, path: &Path, statement: Statement, claims: &[Claim]) -> Result<(), StoreError> {
+        // What overflowed is no bound.
+        let claims = claims.iter().filter(|claim| claim.bound.is_finite());
+        let claims: Vec<_> = claims.cloned().collect();
+        if claims.is_empty() {
+            return Ok(());
+        }
+        let (schema, model_sha256) = (SCHEMA.into(), self.model_sha256.clone());
+        let proof = ProofFile { schema, model_sha256, statement, claims };
         // A share may be worked on twice at a time.
         let partial = path.with_extension(format!("{}.{PARTIAL}", unique()));
         let text = serde_json::to_vec(&proof).map_err(io::Error::from);
-        replace_through(&path, &partial, &text.map_err(StoreError::unwritable(&path))?)
+        replace_through(path, &partial, &text.map_err(StoreError::unwritable(path))?)
     }
 }

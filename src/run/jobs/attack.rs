@@ -70,7 +70,7 @@ impl Job for AttackJob {
         let (sample, target) = (&item.sample, Label(record.target));
         let pair = (item.predicted, target);
         if let Some(proofs) = &self.proofs {
-            proofs.save(sample, pair, &self.attack, answer)?;
+            proofs.save_attack(sample, pair, &self.attack, answer)?;
         }
         let Some(files) = files else { return Ok(()) };
         let solution = &answer.solution;

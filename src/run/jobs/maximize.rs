@@ -7,6 +7,7 @@ use crate::observer::Observer;
 use crate::record::{Key, MaximizeRecord, MaximizeSettings};
 use crate::run::error::StoreError;
 use crate::run::job::{BoxError, Job};
+use crate::run::proof::ProofFiles;
 use crate::run::record_files::RecordFiles;
 
 /// The file of the point.
@@ -22,6 +23,8 @@ pub struct MaximizeJob {
     pub settings: MaximizeSettings,
     /// Below this gap a value counts as optimal.
     pub optimal_gap: f64,
+    /// Where proofs go, if they are kept.
+    pub proofs: Option<ProofFiles>,
     /// The shape of the model's input.
     pub input_dims: Vec<usize>,
 }
@@ -66,6 +69,9 @@ impl Job for MaximizeJob {
         record: &mut MaximizeRecord,
         files: Option<&RecordFiles>,
     ) -> Result<(), StoreError> {
+        if let Some(proofs) = &self.proofs {
+            proofs.save_maximum(&self.problem.problem(), &answer.solution.claims)?;
+        }
         let Some(files) = files else { return Ok(()) };
         if answer.verdict() == Some(Verdict::Adversarial)
             && let Some(witness) = answer.solution.judgement.witness()

@@ -13,7 +13,9 @@ use std::sync::{Arc, LazyLock};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rw_adv::bounds::{Arithmetic, BoundEffort, LinearBounds, UpperRelaxation, interval_arithmetic};
+use rw_adv::bounds::{
+    Arithmetic, BoundOptions, LinearBounds, UpperRelaxation, interval_arithmetic,
+};
 use rw_adv::branch::{
     BranchOptions, BranchResult, BranchStop, ProvenBound, TreeEvent, Until, branch_and_bound,
 };
@@ -508,7 +510,7 @@ fn the_optimum_is_below_the_relaxation_and_that_below_crown() {
         let seed = tiny.seed;
         let relaxed = Relaxation::new(problem, bounds.neurons()).solve(&Budget::unlimited());
         let relaxed = relaxed.expect("solved").expect("the set is not empty");
-        let effort = BoundEffort { steps: 0, ..BoundEffort::default() };
+        let effort = BoundOptions { steps: 0, ..BoundOptions::default() };
         let backward = bounds.certify(problem.weights(), &effort, &Budget::unlimited()).value();
         let claimed = relaxed.claimed_bound;
         assert!(best.value <= claimed + SAME, "seed {seed}: {} {claimed}", best.value);
@@ -534,7 +536,7 @@ fn the_optimum_is_below_every_certified_bound() {
                     &Budget::unlimited(),
                 );
                 for steps in [0, 15] {
-                    let effort = BoundEffort { steps, ..BoundEffort::default() };
+                    let effort = BoundOptions { steps, ..BoundOptions::default() };
                     let bound = bounds.certify(problem.weights(), &effort, &Budget::unlimited());
                     let seed = tiny.seed;
                     // The oracle's LP is right to about 1e-9; the certificate needs no tolerance of its own.
@@ -680,7 +682,7 @@ fn tree(tiny: &TinyProblem, options: &BranchOptions) -> (BranchResult, f64) {
     let linear =
         LinearBounds::divisible(network, set, UpperRelaxation::Envelopes, exact, &unlimited);
     let linear = Arc::new(linear);
-    let proof = linear.prove(problem.weights(), &BoundEffort::default(), &unlimited);
+    let proof = linear.prove(problem.weights(), &BoundOptions::default(), &unlimited);
     let root = ProvenBound::of_whole(&proof, true);
     let start = start_at(&problem, set.centre());
     let go_on = |_: TreeEvent| ControlFlow::Continue(());

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::Result;
-use rw_adv::bounds::{Arithmetic, BoundEffort, CertifiedBound, LinearBounds, UpperRelaxation};
+use rw_adv::bounds::{Arithmetic, BoundOptions, CertifiedBound, LinearBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
 use rw_adv::network::Network;
 use rw_adv::problem::Problem;
@@ -90,12 +90,12 @@ fn bound(problem: &Problem, ball: &InputSet, image: &BenchImage) -> ImageBounds 
     let bound = |set: &InputSet, above, steps, arithmetic| -> (CertifiedBound, LinearBounds) {
         let unlimited = Budget::unlimited();
         let linear = LinearBounds::new(&problem.network, set, above, arithmetic, &unlimited);
-        let effort = BoundEffort { steps, ..BoundEffort::default() };
-        (linear.certify(problem.weights(), &effort, &unlimited), linear)
+        let options = BoundOptions { steps, ..BoundOptions::default() };
+        (linear.certify(problem.weights(), &options, &unlimited), linear)
     };
     let (exactly, in_f32) = (Arithmetic::Exact, Arithmetic::F32);
     let (chords, envelopes) = (UpperRelaxation::Chords, UpperRelaxation::Envelopes);
-    let steps = BoundEffort::default().steps;
+    let steps = BoundOptions::default().steps;
     let dual = bound(ball, chords, 0, exactly).0;
     let exact = bound(&problem.set, chords, 0, exactly).0;
     let alpha = bound(&problem.set, chords, steps, exactly).0;

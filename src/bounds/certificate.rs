@@ -7,9 +7,9 @@ use super::relaxation::{Multipliers, ReluRelaxation};
 use crate::network::NeuronId;
 use crate::sets::Move;
 
-/// A bound, and where it is attained.
+/// A bound by lines, and where it is attained.
 #[derive(Clone, Debug)]
-pub struct Proof {
+pub struct LineBound {
     /// The bound.
     pub bound: PartBound,
     /// The moves that lead from the centre to where the linear function behind the bound is largest.

@@ -247,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bounds::{Arithmetic, BoundEffort, LinearBounds, PixelPart, Sign, UpperRelaxation};
+    use crate::bounds::{Arithmetic, BoundOptions, LinearBounds, PixelPart, Sign, UpperRelaxation};
     use crate::budget::Budget;
     use crate::network::random::{self, point};
     use crate::sets::{InputSet, Norm, PixelRange, PixelSplit};
@@ -264,7 +264,7 @@ mod tests {
     }
 
     fn objective_bound(linear: &LinearBounds, objective: &[f64]) -> PartBound {
-        let effort = BoundEffort { steps: 2, ..BoundEffort::default() };
+        let effort = BoundOptions { steps: 2, ..BoundOptions::default() };
         linear.prove(objective, &effort, &Budget::unlimited()).bound
     }
 

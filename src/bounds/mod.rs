@@ -22,13 +22,13 @@ mod relaxation;
 #[cfg(test)]
 mod tests;
 
-pub use certificate::{DualBound, Proof, ReluLine, SpentMove};
+pub use certificate::{DualBound, LineBound, ReluLine, SpentMove};
 pub use certified::{BoundMethod, CertifiedBound, EmptyPart, PartBound};
 pub use cover::{CompleteCover, Cover, CoverError, OpenLeaf, SettledLeaf};
 pub use interval::{Interval, Stability};
 pub use interval_arithmetic::interval_arithmetic;
 pub use linear::{Arithmetic, LinearBounds};
 pub use neurons::NeuronBounds;
-pub use optimise::BoundEffort;
+pub use optimise::BoundOptions;
 pub use part::{Part, PixelPart, Sign, SplitSide};
 pub use relaxation::{Multipliers, NeuronDuals, UpperRelaxation};

@@ -2,7 +2,7 @@
 //!
 //! They are improved on the steepest moves alone, which is many times faster; what comes out is then evaluated on all.
 
-use super::certificate::{Proof, ReluLine, SpentMove};
+use super::certificate::{LineBound, ReluLine, SpentMove};
 use super::certified::{BoundMethod, CertifiedBound};
 use super::interval::{Interval, Stability};
 use super::linear::LinearBounds;
@@ -25,18 +25,18 @@ const MEMORY: (f64, f64) = (0.8, 0.95);
 /// Share of the envelopes behind the first layer to begin with; what is best differs from neuron to neuron.
 const FIRST_SHARE: f64 = 0.8;
 
-/// How hard to try.
+/// How far a bound is improved.
 #[derive(Clone, Copy, Debug)]
-pub struct BoundEffort {
+pub struct BoundOptions {
     /// Improvements of slopes and shares. Default 40.
     pub steps: usize,
     /// Stop once the bound is below this. By default never.
-    pub enough: f64,
+    pub cutoff: f64,
 }
 
-impl Default for BoundEffort {
+impl Default for BoundOptions {
     fn default() -> Self {
-        Self { steps: 40, enough: f64::NEG_INFINITY }
+        Self { steps: 40, cutoff: f64::NEG_INFINITY }
     }
 }
 
@@ -96,29 +96,29 @@ struct Evaluation {
 
 /// How far a descent goes.
 struct Descent<'d> {
-    effort: &'d BoundEffort,
+    options: &'d BoundOptions,
     budget: &'d Budget<'d>,
     /// Steps made.
     time: usize,
 }
 
 impl LinearBounds {
-    /// Bounds `objective · y` over the whole set, better and better until `effort` or the time is spent.
+    /// Bounds `objective · y` over the whole set, better and better until the steps or the time are spent.
     ///
     /// # Panics
     /// When these are bounds of a part.
     pub fn certify(
         &self,
         objective: &[f64],
-        effort: &BoundEffort,
+        options: &BoundOptions,
         budget: &Budget,
     ) -> CertifiedBound {
-        self.prove(objective, effort, budget).bound.certified().expect("bounds of the whole set")
+        self.prove(objective, options, budget).bound.certified().expect("bounds of the whole set")
     }
 
     /// Bounds `objective · y` over the part that these bounds are of, and says where the bound is attained.
-    pub fn prove(&self, objective: &[f64], effort: &BoundEffort, budget: &Budget) -> Proof {
-        self.prove_from(objective, &[], effort, budget)
+    pub fn prove(&self, objective: &[f64], options: &BoundOptions, budget: &Budget) -> LineBound {
+        self.prove_from(objective, &[], options, budget)
     }
 
     /// The same, beginning with lines that were good for bounds like these.
@@ -126,21 +126,21 @@ impl LinearBounds {
         &self,
         objective: &[f64],
         lines: &[Vec<ReluLine>],
-        effort: &BoundEffort,
+        options: &BoundOptions,
         budget: &Budget,
-    ) -> Proof {
+    ) -> LineBound {
         let mut params = self.params(lines);
         let mut best = (self.evaluate(objective, &params), params.clone());
         let mut improved = false;
-        let mut descent = Descent { effort, budget, time: 0 };
-        let rounds = effort.steps.div_ceil(STEPS_A_ROUND);
+        let mut descent = Descent { options, budget, time: 0 };
+        let rounds = options.steps.div_ceil(STEPS_A_ROUND);
         for round in 1..=rounds {
-            if best.0.value < effort.enough || budget.is_spent() {
+            if best.0.value < options.cutoff || budget.is_spent() {
                 break;
             }
             let near = self.narrowed(&best.0.slopes);
             let near = near.as_ref().unwrap_or(self);
-            let until = effort.steps * round / rounds;
+            let until = options.steps * round / rounds;
             let lowest = near.descend(objective, &mut params, &mut descent, until);
             let all = self.evaluate(objective, &lowest);
             if all.value < best.0.value {
@@ -159,18 +159,18 @@ impl LinearBounds {
         descent: &mut Descent,
         until: usize,
     ) -> Params {
-        let Descent { effort, budget, time } = descent;
+        let Descent { options, budget, time } = descent;
         let mut lowest = (f64::INFINITY, params.clone());
         loop {
             let here = self.evaluate(objective, params);
             if here.value < lowest.0 {
                 lowest = (here.value, params.clone());
             }
-            let enough = here.value < effort.enough || budget.is_spent();
+            let enough = here.value < options.cutoff || budget.is_spent();
             if enough || *time >= until {
                 return lowest.1;
             }
-            let step = STEP * LAST_STEP.powf(*time as f64 / effort.steps as f64);
+            let step = STEP * LAST_STEP.powf(*time as f64 / options.steps as f64);
             *time += 1;
             self.step_params(params, &here, step, *time as i32);
         }
@@ -182,7 +182,7 @@ impl LinearBounds {
         evaluation: Evaluation,
         params: &Params,
         improved: bool,
-    ) -> Proof {
+    ) -> LineBound {
         let Evaluation { value, vertex, slopes, .. } = evaluation;
         let method = match (self.above, improved) {
             (UpperRelaxation::Envelopes, _) => BoundMethod::Envelope,
@@ -200,7 +200,7 @@ impl LinearBounds {
             let NeuronParams { below, share } = params[layer][index];
             lines[layer].push(ReluLine { index, below: below.value, envelope: share.value });
         }
-        Proof { bound, spending, lines }
+        LineBound { bound, spending, lines }
     }
 
     fn evaluate(&self, objective: &[f64], params: &Params) -> Evaluation {

@@ -141,7 +141,7 @@ fn certificates(problem: &Problem) -> Vec<(CertifiedBound, NeuronBounds)> {
                 arithmetic,
                 &Budget::unlimited(),
             );
-            let effort = BoundEffort { steps: 8, ..BoundEffort::default() };
+            let effort = BoundOptions { steps: 8, ..BoundOptions::default() };
             let bound = bounds.certify(problem.weights(), &effort, &Budget::unlimited());
             all.push((bound, bounds.neurons().clone()));
         }
@@ -241,7 +241,7 @@ proptest! {
         }
         let part = linear.within(&portion);
         let problem = Problem::new(&network, set, Objective::new(objective));
-        let bound = part.prove(problem.weights(), &BoundEffort { steps: 5, ..BoundEffort::default() }, &unlimited).bound;
+        let bound = part.prove(problem.weights(), &BoundOptions { steps: 5, ..BoundOptions::default() }, &unlimited).bound;
         let mut outside = None;
         let best = best_of_many(&problem, seed, |trace| {
             for layer in 0..trace.hidden() {
@@ -305,7 +305,7 @@ proptest! {
                 }
             }
             let bounds = [
-                part.prove(problem.weights(), &BoundEffort { steps: 3, ..BoundEffort::default() }, &unlimited).bound,
+                part.prove(problem.weights(), &BoundOptions { steps: 3, ..BoundOptions::default() }, &unlimited).bound,
                 part.dual_bound(problem.weights(), &multipliers).bound,
                 part.dual_bound(problem.weights(), &none).bound,
             ];
@@ -328,7 +328,7 @@ proptest! {
         let set = set(0, widths[0], delta, seed);
         let problem = Problem::new(&network, set, Objective::new(objective));
                 let bounds = LinearBounds::new(&network, &problem.set, UpperRelaxation::Envelopes, Arithmetic::F32, &Budget::unlimited());
-        let bound = bounds.certify(problem.weights(), &BoundEffort::default(), &Budget::unlimited());
+        let bound = bounds.certify(problem.weights(), &BoundOptions::default(), &Budget::unlimited());
         for k in 0..20 {
             let mut x = problem.set.project(&point(widths[0], seed.wrapping_add(k)));
             // A point that f32 holds, nearer to the centre than the one drawn.
@@ -425,7 +425,7 @@ fn an_envelope_by_hand() {
     for above in [UpperRelaxation::Chords, UpperRelaxation::Envelopes] {
         let bounds =
             LinearBounds::new(&network, &set, above, Arithmetic::Exact, &Budget::unlimited());
-        let bound = bounds.certify(&[1.0], &BoundEffort::default(), &Budget::unlimited());
+        let bound = bounds.certify(&[1.0], &BoundOptions::default(), &Budget::unlimited());
         assert!((bound.value() - 1.0).abs() < 1e-9, "{bound:?}");
     }
 }

@@ -8,7 +8,7 @@ use super::expand::Expander;
 use super::node::{BranchOn, Child, Expansion, Node};
 use super::proven::ProvenBound;
 use super::signs::SignTree;
-use crate::bounds::{BoundEffort, LinearBounds, PixelPart, Proof, ReluLine, SpentMove};
+use crate::bounds::{BoundOptions, LineBound, LinearBounds, PixelPart, ReluLine, SpentMove};
 use crate::network::Trace;
 use crate::problem::Candidate;
 use crate::search::ascend_from;
@@ -49,7 +49,8 @@ impl Expander<'_> {
         let Node { leaf, proven: known, .. } = node;
         let linear = self.bounds_anew(&known);
         let depth = linear.part().depth();
-        let proof = linear.prove(self.problem.weights(), &self.effort(FRESH_STEPS), self.budget);
+        let proof =
+            linear.prove(self.problem.weights(), &self.bound_options(FRESH_STEPS), self.budget);
         let point = Some(self.climb(linear.set(), &proof.spending));
         let proven = ProvenBound::by_lines(&proof, depth, self.keep).or_lower(&known);
         let is_open = !self.is_met(proven.bound.value());
@@ -59,7 +60,7 @@ impl Expander<'_> {
             expansion.add(Arc::new(tree).root(proven, self.budget));
             return expansion;
         }
-        let Proof { spending, lines, .. } = proof;
+        let LineBound { spending, lines, .. } = proof;
         let first = PixelNode { part: linear.whole(), proven, spending, lines };
         let (children, nodes) = self.split_worst(&linear, first);
         Expansion { leaf, children, nodes, point }
@@ -74,8 +75,8 @@ impl Expander<'_> {
         Arc::new(self.whole.of_part(part, self.budget).expect("a part of the whole, exactly split"))
     }
 
-    fn effort(&self, steps: usize) -> BoundEffort {
-        BoundEffort { steps, enough: self.until.cutoff(self.incumbent) }
+    fn bound_options(&self, steps: usize) -> BoundOptions {
+        BoundOptions { steps, cutoff: self.until.cutoff(self.incumbent) }
     }
 
     /// Splits the leaf with the largest bound again and again, each half bounded by what `linear` says within it. How many were bounded.
@@ -102,12 +103,12 @@ impl Expander<'_> {
 
     /// Bounds a half of a leaf by the lines that `linear` has.
     fn bound_half(&self, linear: &LinearBounds, leaf: &PixelNode, half: PixelPart) -> PixelNode {
-        let (objective, effort) = (self.problem.weights(), self.effort(STEPS));
-        let proof = linear.within(&half).prove_from(objective, &leaf.lines, &effort, self.budget);
+        let (objective, options) = (self.problem.weights(), self.bound_options(STEPS));
+        let proof = linear.within(&half).prove_from(objective, &leaf.lines, &options, self.budget);
         let proven = ProvenBound::by_lines(&proof, linear.part().depth(), self.keep);
         // What holds for a part holds for its halves.
         let proven = proven.or_lower(&leaf.proven);
-        let Proof { spending, lines, .. } = proof;
+        let LineBound { spending, lines, .. } = proof;
         PixelNode { part: half, proven, spending, lines }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bounds::{CertifiedBound, PartBound, Proof};
+use crate::bounds::{CertifiedBound, LineBound, PartBound};
 use crate::proof::{Certificate, Claim, Evidence, Leaf};
 
 /// A bound and, if proofs are kept, why it holds.
@@ -16,12 +16,12 @@ pub struct ProvenBound {
 
 impl ProvenBound {
     /// What bounds of the whole set prove; `keep` says whether proofs are kept.
-    pub fn of_whole(proof: &Proof, keep: bool) -> Self {
+    pub fn of_whole(proof: &LineBound, keep: bool) -> Self {
         Self::by_lines(proof, 0, keep)
     }
 
     /// What bounds prove of the part that they are of, if neurons were bounded anew after `fresh` of the splits that lead to it.
-    pub(super) fn by_lines(proof: &Proof, fresh: usize, keep: bool) -> Self {
+    pub(super) fn by_lines(proof: &LineBound, fresh: usize, keep: bool) -> Self {
         let needs = proof.bound.part().depth();
         let evidence = || Evidence::lines(&proof.lines);
         let certificate =

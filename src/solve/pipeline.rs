@@ -8,7 +8,7 @@ use super::answer::{Solution, Stop, TreeSummary};
 use super::error::SolveError;
 use super::options::{BranchLimits, Goal, SolveOptions};
 use super::solver::Solver;
-use crate::bounds::{Arithmetic, BoundEffort, CertifiedBound};
+use crate::bounds::{Arithmetic, BoundOptions, CertifiedBound};
 use crate::branch::{
     BranchOptions, BranchResult, FEW, ProvenBound, TreeEvent, Until, branch_and_bound,
 };
@@ -132,7 +132,7 @@ impl<'s> Pipeline<'s> {
         let linear = self.solver.bounds(Arithmetic::Exact, &half());
         // A bound that meets the value need not be lower.
         let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
-        let effort = BoundEffort { enough: known + 0.5 * OPTIMAL_GAP, ..BoundEffort::default() };
+        let effort = BoundOptions { cutoff: known + 0.5 * OPTIMAL_GAP, ..BoundOptions::default() };
         let proof = linear.prove(self.problem.weights(), &effort, &half());
         let mut bounds = vec![ProvenBound::of_whole(&proof, self.solver.options.proofs)];
         if let Some(cutoff) = self.cutoff().filter(|cutoff| proof.bound.value() < *cutoff) {

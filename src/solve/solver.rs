@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::options::SolveOptions;
-use crate::bounds::{Arithmetic, BoundEffort, LinearBounds, UpperRelaxation};
+use crate::bounds::{Arithmetic, BoundOptions, LinearBounds, UpperRelaxation};
 use crate::branch::ProvenBound;
 use crate::budget::Budget;
 use crate::encode::{Milp, MilpWriteError};
@@ -69,10 +69,10 @@ impl Solver {
         cutoff: f64,
         budget: &Budget,
     ) -> ProvenBound {
-        let effort = BoundEffort { enough: cutoff, ..BoundEffort::default() };
+        let options = BoundOptions { cutoff, ..BoundOptions::default() };
         let linear = self.bounds(Arithmetic::F32, budget);
         ProvenBound::of_whole(
-            &linear.prove(problem.weights(), &effort, budget),
+            &linear.prove(problem.weights(), &options, budget),
             self.options.proofs,
         )
     }

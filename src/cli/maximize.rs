@@ -45,10 +45,10 @@ pub struct MaximizeArgs {
     constraints: Option<PathBuf>,
     #[command(flatten)]
     method: MethodArgs,
-    /// What is wanted: the largest value and the smallest bound, or only whether an input exceeds --threshold
+    /// optimum: the largest value and the smallest bound; verdict: only whether an input exceeds --threshold
     #[arg(long, default_value = Goal::default().name(), value_name = "GOAL", value_parser = goal(), requires_if("verdict", "threshold"))]
     goal: Goal,
-    /// Tell whether an input exceeds this value: replayed in the ONNX file itself if one does, proven for its f32 arithmetic if none can
+    /// Decide whether an input exceeds this value: one that does is replayed in the ONNX file; that none does is proved for its f32 arithmetic
     #[arg(long, value_name = "VALUE", value_parser = finite, allow_negative_numbers = true)]
     threshold: Option<f64>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub struct MaximizeArgs {
     /// Write result.json and the point (point.npy, f64) to a new directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Continue the run in --out: a result that is finished there is printed, one that was interrupted is made again
+    /// Continue the run in --out: print a finished result, make an interrupted one again
     ///
     /// The directory's manifest.json keeps the settings and the SHA-256 of model and constraints; a run with other settings is refused.
     #[arg(long, requires = "out")]
@@ -73,7 +73,7 @@ pub struct MaximizeArgs {
     /// Print what would be done; nothing is searched or written
     #[arg(long)]
     dry_run: bool,
-    /// Write what proves the bounds to a new directory, for `rw-adv check-proof`: maximum.json
+    /// Write a proof of the bound, maximum.json, to a new directory, for `rw-adv check-proof`
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     proof: Option<PathBuf>,
     /// First write the problem as a MILP for other solvers (.mps or .lp)

@@ -139,7 +139,7 @@ impl AttackPlan {
             let seconds = result.elapsed.as_secs_f64();
             terminal.print_text(|out| {
                 text::continued(out, result.finished_before)?;
-                text::summary(out, &result.summary, seconds, skipped)
+                text::attack::summary(out, &result.summary, seconds, skipped)
             })?;
             Ok(shortfall)
         });

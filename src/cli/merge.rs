@@ -40,12 +40,14 @@ fn merge(directory: &Path) -> Result<ExitCode> {
     match manifest.contents() {
         Contents::Attacks => {
             let merged = run::merge::<AttackRecord, AttackSummary>(directory, &manifest)?;
-            print(&merged, |out| text::summary(out, &merged.summary, merged.seconds, skipped))
+            print(&merged, |out| {
+                text::attack::summary(out, &merged.summary, merged.seconds, skipped)
+            })
         }
         Contents::Radii => {
             let merged = run::merge::<RadiusRecord, RadiusSummary>(directory, &manifest)?;
             print(&merged, |out| {
-                text::radius_summary(out, &merged.summary, merged.seconds, skipped)
+                text::radius::summary(out, &merged.summary, merged.seconds, skipped)
             })
         }
         Contents::Maximum => bail!("{}: has no shards", directory.display()),

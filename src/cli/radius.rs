@@ -79,7 +79,7 @@ pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     let told = result.stored.map_err(Into::into).and_then(|()| {
         terminal.print_text(|out| {
             text::continued(out, result.finished_before)?;
-            text::radius_summary(out, &result.summary, seconds, skipped)
+            text::radius::summary(out, &result.summary, seconds, skipped)
         })
     });
     result.solved?;

@@ -27,11 +27,11 @@ pub trait PrintedRecord: Resumable {
 
 impl PrintedRecord for AttackRecord {
     fn header(out: &mut impl Write) -> io::Result<()> {
-        text::header(out)
+        text::attack::header(out)
     }
 
     fn row(&self, out: &mut impl Write, paint: Paint) -> io::Result<()> {
-        text::row(out, self, paint)
+        text::attack::row(out, self, paint)
     }
 
     fn verdict(&self) -> Option<Verdict> {
@@ -41,11 +41,11 @@ impl PrintedRecord for AttackRecord {
 
 impl PrintedRecord for RadiusRecord {
     fn header(out: &mut impl Write) -> io::Result<()> {
-        text::radius_header(out)
+        text::radius::header(out)
     }
 
     fn row(&self, out: &mut impl Write, _: Paint) -> io::Result<()> {
-        text::radius_row(out, self)
+        text::radius::row(out, self)
     }
 }
 

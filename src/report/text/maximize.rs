@@ -1,0 +1,78 @@
+//! What `maximize` prints.
+
+use std::io::{self, Write};
+
+use crate::record::{MaximizeRecord, Verdict};
+
+/// A point of at most so many inputs is printed whole.
+const FEW_INPUTS: usize = 16;
+
+/// Writes the answer, how it was found, and what is proven.
+pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> {
+    let MaximizeRecord { settings, point, .. } = record;
+    writeln!(out, "objective  {}", settings.objective)?;
+    if let (Some(verdict), Some(threshold)) = (record.verdict, settings.threshold) {
+        let meaning = match verdict {
+            Verdict::Adversarial => "an input exceeds",
+            Verdict::Robust => "no input exceeds",
+            Verdict::Unknown => "it is open whether an input exceeds",
+        };
+        writeln!(out, "verdict    {verdict}: {meaning} {threshold}")?;
+    }
+    writeln!(
+        out,
+        "value      {:.6} ({:.6} when the file is run in f32)",
+        record.value, record.value_f32
+    )?;
+    match (record.upper_bound, record.gap) {
+        (Some(bound), Some(gap)) => {
+            let optimal = if record.optimal { ": optimal" } else { "" };
+            writeln!(out, "bound      {bound:.6} certified, gap {gap:.6}{optimal}")?;
+        }
+        _ if record.verdict == Some(Verdict::Adversarial) => {
+            writeln!(out, "bound      none: an input above the threshold is enough")?;
+        }
+        _ => writeln!(out, "bound      none: numbers overflow")?,
+    }
+    if let Some(claimed) = record.claimed_bound {
+        writeln!(out, "claimed    {claimed:.6} by branch and bound, not certified")?;
+    }
+    let between = point.len() - record.at_lower - record.at_upper;
+    writeln!(
+        out,
+        "point      {} inputs: {} at the lower bound, {} at the upper, {between} between",
+        point.len(),
+        record.at_lower,
+        record.at_upper
+    )?;
+    if point.len() <= FEW_INPUTS {
+        for (input, x) in point.iter().enumerate() {
+            writeln!(out, "           x{input} = {x}")?;
+        }
+    }
+    if record.constraint_count > 0 {
+        writeln!(
+            out,
+            "           {} constraints, broken by at most {:.1e}",
+            record.constraint_count, record.violation
+        )?;
+    }
+    if record.nodes > 0 {
+        writeln!(
+            out,
+            "branching  {} parts bounded, {} left open, {} divisions deep",
+            record.nodes, record.open_nodes, record.depth
+        )?;
+    }
+    writeln!(
+        out,
+        "search     {}: {} starts, {} regions, {} LPs in {:.2} s, best after {:.2} s; ended by {}",
+        settings.method.name(),
+        record.starts,
+        record.regions,
+        record.lps,
+        record.seconds,
+        record.seconds_to_best,
+        record.stop.name()
+    )
+}

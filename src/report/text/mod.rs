@@ -1,0 +1,11 @@
+//! Tables and sentences for people.
+
+pub mod attack;
+mod inspect;
+mod maximize;
+pub mod radius;
+mod run;
+
+pub use inspect::inspection;
+pub use maximize::maximum;
+pub use run::{continued, plan, shards, status};

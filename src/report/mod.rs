@@ -6,6 +6,7 @@ mod gallery;
 mod histogram;
 pub mod html;
 pub mod junit;
+mod montage;
 mod paint;
 pub(crate) mod png;
 mod progress;

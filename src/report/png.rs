@@ -1,27 +1,16 @@
-//! Pictures: the 8-bit adversary exactly as it was replayed, what was changed, and a strip to look at. The only file of
+//! PNG files: the 8-bit adversary exactly as it was replayed, what was changed, and a strip to look at. The only file of
 //! this room that says `image`.
-//!
-//! A signed difference is red where a pixel was made brighter, blue where darker, the stronger the larger the change;
-//! grey where nothing changed. A strip shows, side by side and enlarged, original, adversary and signed difference.
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 
+use super::montage::{Panel, change_colour, montage, places};
 use crate::data::PictureLayout;
 
 /// Strips enlarge a picture, by a whole number, until its longer side has about this many pixels.
 const STRIP_SIDE: usize = 224;
 /// The same in a gallery.
 const GALLERY_SIDE: usize = 84;
-/// Pixels between and around the panels of a strip, before which all pictures stand out, black or white.
-const GAP: usize = 4;
-const GAP_COLOUR: [u8; 3] = [140, 140, 140];
-
-const UNCHANGED: [u8; 3] = [232, 232, 232];
-const BRIGHTER: [u8; 3] = [200, 0, 0];
-const DARKER: [u8; 3] = [0, 40, 210];
-/// The smallest change still shows: it gets this share of the full colour.
-const FAINTEST: f64 = 0.25;
 
 /// A PNG with exactly these bytes, which are in the model's own order.
 ///
@@ -74,54 +63,6 @@ pub fn gallery(layout: &PictureLayout, pairs: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> 
     drawing(width, height, &colours)
 }
 
-/// What one panel of a montage shows.
-#[derive(Clone, Copy)]
-enum Panel<'a> {
-    Picture(&'a [u8]),
-    /// The signed difference.
-    Change {
-        original: &'a [u8],
-        adversarial: &'a [u8],
-    },
-}
-
-impl<'a> Panel<'a> {
-    /// Original, adversary and difference.
-    fn three(layout: &PictureLayout, original: &'a [u8], adversarial: &'a [u8]) -> [Self; 3] {
-        assert_eq!(original.len(), layout.values(), "one byte per value");
-        assert_eq!(adversarial.len(), layout.values(), "one byte per value");
-        let change = Self::Change { original, adversarial };
-        [Self::Picture(original), Self::Picture(adversarial), change]
-    }
-
-    fn colour(self, layout: &PictureLayout, row: usize, column: usize) -> [u8; 3] {
-        match self {
-            Self::Picture(bytes) => colour(layout, bytes, row, column),
-            Self::Change { original, adversarial } => {
-                change_colour(layout, original, adversarial, row, column)
-            }
-        }
-    }
-}
-
-/// Rows of panels, each enlarged until its longer side has about `side` pixels. Gives width, height and colours.
-fn montage(layout: &PictureLayout, side: usize, rows: &[Vec<Panel>]) -> (usize, usize, Vec<u8>) {
-    let scale = (side / layout.width.max(layout.height)).max(1);
-    let (step_x, step_y) = (layout.width * scale + GAP, layout.height * scale + GAP);
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let (width, height) = (columns * step_x + GAP, rows.len() * step_y + GAP);
-    let mut canvas = Vec::with_capacity(3 * width * height);
-    for (y, x) in places(width, height) {
-        let panel = rows.get(y / step_y).and_then(|row| row.get(x / step_x));
-        let inside = (y % step_y).checked_sub(GAP).zip((x % step_x).checked_sub(GAP));
-        canvas.extend(match (panel, inside) {
-            (Some(panel), Some((y, x))) => panel.colour(layout, y / scale, x / scale),
-            _ => GAP_COLOUR,
-        });
-    }
-    (width, height, canvas)
-}
-
 /// A PNG of a drawing: red, green and blue, row by row.
 ///
 /// # Panics
@@ -134,38 +75,6 @@ pub fn drawing(width: usize, height: usize, bytes: &[u8]) -> Vec<u8> {
         PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::NoFilter);
     write(encoder, width, height, ExtendedColorType::Rgb8, bytes);
     file
-}
-
-fn places(width: usize, height: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..height).flat_map(move |row| (0..width).map(move |column| (row, column)))
-}
-
-fn colour(layout: &PictureLayout, bytes: &[u8], row: usize, column: usize) -> [u8; 3] {
-    // A grey picture has one channel to show three times.
-    [0, 1, 2].map(|channel| bytes[layout.position(row, column, channel.min(layout.channels() - 1))])
-}
-
-/// The colour of the change, that of the channel that changed most.
-fn change_colour(
-    layout: &PictureLayout,
-    original: &[u8],
-    adversarial: &[u8],
-    row: usize,
-    column: usize,
-) -> [u8; 3] {
-    let changes = (0..layout.channels()).map(|channel| {
-        let position = layout.position(row, column, channel);
-        i16::from(adversarial[position]) - i16::from(original[position])
-    });
-    let change = changes.max_by_key(|change| change.abs()).unwrap_or(0);
-    let strongest = match change {
-        0 => return UNCHANGED,
-        1.. => BRIGHTER,
-        _ => DARKER,
-    };
-    let share = FAINTEST + (1.0 - FAINTEST) * f64::from(change.abs()) / 255.0;
-    let mix = |from: u8, to: u8| f64::from(from) + share * (f64::from(to) - f64::from(from));
-    [0, 1, 2].map(|c| mix(UNCHANGED[c], strongest[c]).round() as u8)
 }
 
 fn encode(width: usize, height: usize, colour: ExtendedColorType, bytes: &[u8]) -> Vec<u8> {
@@ -199,6 +108,7 @@ pub fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
 mod tests {
     use super::*;
     use crate::data::{Colour, DataSource, Dataset};
+    use crate::report::montage::{GAP, GAP_COLOUR, UNCHANGED};
 
     fn read_back(file: &[u8], dims: &[usize]) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
@@ -272,20 +182,5 @@ mod tests {
             let [red, _, blue] = shown.get_pixel(column as u32, row as u32).0;
             assert_eq!(red.cmp(&blue), adversarial[k].cmp(&original[k]), "{row} {column}");
         }
-    }
-
-    #[test]
-    fn the_difference_is_red_up_and_blue_down_and_never_invisible() {
-        let layout = PictureLayout { width: 1, height: 1, colour: Colour::RgbPlanar };
-        let of = |change: [i16; 3]| {
-            let bytes = change.map(|c| (128 + c) as u8);
-            change_colour(&layout, &[128; 3], &bytes, 0, 0)
-        };
-        assert_eq!(of([0, 0, 0]), UNCHANGED);
-        assert!(of([1, 0, 0])[0] > of([1, 0, 0])[2]);
-        assert!(of([0, 0, -1])[2] > of([0, 0, -1])[0]);
-        // The channel that changed most decides.
-        assert_eq!(of([5, -90, 7]), of([0, -90, 0]));
-        assert_ne!(of([-1, 0, 0]), UNCHANGED);
     }
 }

@@ -1,0 +1,122 @@
+//! The pixels of pictures that show what was changed.
+//!
+//! A signed difference is red where a pixel was made brighter, blue where darker, the stronger the larger the change;
+//! grey where nothing changed. A montage shows panels in rows, enlarged.
+
+use crate::data::PictureLayout;
+
+/// Pixels between and around the panels, before which all pictures stand out, black or white.
+pub const GAP: usize = 4;
+pub const GAP_COLOUR: [u8; 3] = [140, 140, 140];
+
+pub const UNCHANGED: [u8; 3] = [232, 232, 232];
+const BRIGHTER: [u8; 3] = [200, 0, 0];
+const DARKER: [u8; 3] = [0, 40, 210];
+/// The smallest change still shows: it gets this share of the full colour.
+const FAINTEST: f64 = 0.25;
+
+/// What one panel of a montage shows.
+#[derive(Clone, Copy)]
+pub enum Panel<'a> {
+    Picture(&'a [u8]),
+    /// The signed difference.
+    Change {
+        original: &'a [u8],
+        adversarial: &'a [u8],
+    },
+}
+
+impl<'a> Panel<'a> {
+    /// Original, adversary and difference.
+    pub fn three(layout: &PictureLayout, original: &'a [u8], adversarial: &'a [u8]) -> [Self; 3] {
+        assert_eq!(original.len(), layout.values(), "one byte per value");
+        assert_eq!(adversarial.len(), layout.values(), "one byte per value");
+        let change = Self::Change { original, adversarial };
+        [Self::Picture(original), Self::Picture(adversarial), change]
+    }
+
+    fn colour(self, layout: &PictureLayout, row: usize, column: usize) -> [u8; 3] {
+        match self {
+            Self::Picture(bytes) => colour(layout, bytes, row, column),
+            Self::Change { original, adversarial } => {
+                change_colour(layout, original, adversarial, row, column)
+            }
+        }
+    }
+}
+
+/// Rows of panels, each enlarged until its longer side has about `side` pixels. Gives width, height and colours.
+pub fn montage(
+    layout: &PictureLayout,
+    side: usize,
+    rows: &[Vec<Panel>],
+) -> (usize, usize, Vec<u8>) {
+    let scale = (side / layout.width.max(layout.height)).max(1);
+    let (step_x, step_y) = (layout.width * scale + GAP, layout.height * scale + GAP);
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let (width, height) = (columns * step_x + GAP, rows.len() * step_y + GAP);
+    let mut canvas = Vec::with_capacity(3 * width * height);
+    for (y, x) in places(width, height) {
+        let panel = rows.get(y / step_y).and_then(|row| row.get(x / step_x));
+        let inside = (y % step_y).checked_sub(GAP).zip((x % step_x).checked_sub(GAP));
+        canvas.extend(match (panel, inside) {
+            (Some(panel), Some((y, x))) => panel.colour(layout, y / scale, x / scale),
+            _ => GAP_COLOUR,
+        });
+    }
+    (width, height, canvas)
+}
+
+/// The rows and columns of a picture, row by row.
+pub fn places(width: usize, height: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..height).flat_map(move |row| (0..width).map(move |column| (row, column)))
+}
+
+fn colour(layout: &PictureLayout, bytes: &[u8], row: usize, column: usize) -> [u8; 3] {
+    // A grey picture has one channel to show three times.
+    [0, 1, 2].map(|channel| bytes[layout.position(row, column, channel.min(layout.channels() - 1))])
+}
+
+/// The colour of the change, that of the channel that changed most.
+pub fn change_colour(
+    layout: &PictureLayout,
+    original: &[u8],
+    adversarial: &[u8],
+    row: usize,
+    column: usize,
+) -> [u8; 3] {
+    let changes = (0..layout.channels()).map(|channel| {
+        let position = layout.position(row, column, channel);
+        i16::from(adversarial[position]) - i16::from(original[position])
+    });
+    let change = changes.max_by_key(|change| change.abs()).unwrap_or(0);
+    let strongest = match change {
+        0 => return UNCHANGED,
+        1.. => BRIGHTER,
+        _ => DARKER,
+    };
+    let share = FAINTEST + (1.0 - FAINTEST) * f64::from(change.abs()) / 255.0;
+    let mix = |from: u8, to: u8| f64::from(from) + share * (f64::from(to) - f64::from(from));
+    [0, 1, 2].map(|c| mix(UNCHANGED[c], strongest[c]).round() as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Colour;
+
+    #[test]
+    fn the_difference_is_red_up_and_blue_down_and_never_invisible() {
+        let layout = PictureLayout { width: 1, height: 1, colour: Colour::RgbPlanar };
+        let of = |change: [i16; 3]| {
+            let bytes = change.map(|c| (128 + c) as u8);
+            change_colour(&layout, &[128; 3], &bytes, 0, 0)
+        };
+        assert_eq!(of([0, 0, 0]), UNCHANGED);
+        assert!(of([1, 0, 0])[0] > of([1, 0, 0])[2]);
+        assert!(of([0, 0, -1])[2] > of([0, 0, -1])[0]);
+        // The channel that changed most decides.
+        assert_eq!(of([5, -90, 7]), of([0, -90, 0]));
+        assert_ne!(of([-1, 0, 0]), UNCHANGED);
+    }
+}

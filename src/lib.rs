@@ -18,6 +18,7 @@
 //! - [`onnx`]: a file becomes a network, checked against tract's own run of the file
 //! - [`data`]: images from MNIST directories, IDX, PNG and npy files
 //! - [`formula`]: objectives and constraints as people type them
+//! - [`vnnlib`]: property files of VNN-LIB 1.0 and 2.0
 //! - [`bounds`]: intervals that every neuron stays in, and certified bounds of the objective
 //! - [`lp`]: linear programs in our own words (HiGHS)
 //! - [`encode`]: a problem as live LPs: one linear region, the relaxation of the whole network, a MILP
@@ -111,6 +112,7 @@ pub mod search;
 pub mod sets;
 pub mod solve;
 pub mod tolerance;
+pub mod vnnlib;
 pub mod walk;
 
 /// The README's example is a test.

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rw_adv::budget::Budget;
 use rw_adv::judge::{Judge, Replay, ReplayFailure, Verdict};
 use rw_adv::network::{AffineMap, Network, widened};
-use rw_adv::problem::{Conjunction, Objective, Property};
+use rw_adv::problem::{Conjunction, Objective, Property, PropertyRow};
 use rw_adv::search::SearchOptions;
 use rw_adv::sets::InputSet;
 use rw_adv::solve::{BranchLimits, Goal, SolveOptions, Solver};
@@ -33,13 +33,16 @@ fn layer(inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> AffineMap {
 
 /// Up to three conjunctions of up to three rows, with constants that leave about as many properties reachable as not.
 fn property(outputs: usize, rng: &mut ChaCha8Rng) -> Property {
-    let mut row = || Objective {
-        weights: (0..outputs).map(|_| rng.random_range(-1.0..1.0)).collect(),
-        constant: rng.random_range(-1.0..0.25),
+    let mut row = || {
+        let objective = Objective {
+            weights: (0..outputs).map(|_| rng.random_range(-1.0..1.0)).collect(),
+            constant: rng.random_range(-1.0..0.25),
+        };
+        PropertyRow::new(objective, true)
     };
     let mut all = |rows: usize| Conjunction { all_of: (0..rows).map(|_| row()).collect() };
     let first = all(2);
-    Property { any_of: vec![first, all(1), all(3)] }
+    Property { any_of: vec![first, all(1), all(3)], ..Property::default() }
 }
 
 #[test]

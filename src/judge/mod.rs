@@ -98,7 +98,7 @@ impl Judge {
         property: &Property,
         candidate: &[f64],
     ) -> Result<Judgement, JudgeError> {
-        let storage = self.storage(set)?;
+        let storage = self.storage(set)?.within(&property.of_inputs);
         let inputs = self.network.inputs();
         if candidate.len() != inputs {
             let found = candidate.len();
@@ -107,13 +107,13 @@ impl Judge {
         if let Some(position) = candidate.iter().position(|value| !value.is_finite()) {
             return Err(JudgeError::NotFinite { position, value: candidate[position] });
         }
-        let values = storage.store(candidate);
+        let values = storage.store_admitted(candidate, property);
         // Looked at once more, whatever `store` promises: nothing below this line may be outside.
-        let inside = storage.holds(&values);
-        let value = property.value(&self.network.logits(&widened(&values)));
-        let value_f32 = property.value(&self.replayed(&values)?);
+        let inside = storage.holds(&values) && property.admits(&widened(&values));
+        let (ours, theirs) = (self.network.logits(&widened(&values)), self.replayed(&values)?);
+        let (value, value_f32) = (property.value(&ours), property.value(&theirs));
         let point = StoredPoint::new(values, value, value_f32, set);
-        Ok(if inside && value > 0.0 && value_f32 > 0.0 {
+        Ok(if inside && property.holds(&ours) && property.holds(&theirs) {
             Judgement::Witness(Witness::new(point))
         } else {
             Judgement::Harmless(point)

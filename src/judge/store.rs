@@ -5,8 +5,12 @@
 
 use super::error::JudgeError;
 use crate::network::widened;
+use crate::problem::{InputCondition, Property};
 use crate::sets::{Ball, InputSet, Norm};
 use crate::tolerance::{CONSTRAINT, HAIR};
+
+/// How far a point is pulled towards the centre, in turn: from a few roundings of `f32` on.
+const PULLS: [f64; 6] = [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 
 /// A set as the judge sees it: bounds of every value and, if it is one, the ball.
 pub(super) struct Storage<'s> {
@@ -38,6 +42,40 @@ impl<'s> Storage<'s> {
             }
         }
         Ok(Self { set, lower, upper, ball })
+    }
+
+    /// The same, and within the bounds that conditions on single inputs give.
+    pub fn within(mut self, conditions: &[InputCondition]) -> Self {
+        for condition in conditions {
+            let &[(input, weight)] = condition.terms.as_slice() else { continue };
+            // What is not as plain as this is looked at when the point is stored.
+            if weight.abs() != 1.0 || condition.slack != 0.0 {
+                continue;
+            }
+            let bound = -weight * condition.constant;
+            if weight > 0.0 {
+                let bound = if condition.strict { bound.next_up() } else { bound };
+                self.lower[input] = self.lower[input].max(bound).min(self.upper[input]);
+            } else {
+                let bound = if condition.strict { bound.next_down() } else { bound };
+                self.upper[input] = self.upper[input].min(bound).max(self.lower[input]);
+            }
+        }
+        self
+    }
+
+    /// The candidate in `f32`. Where rounding breaks what is asked of inputs, a point a little nearer to the centre, if that keeps it.
+    pub fn store_admitted(&self, candidate: &[f64], property: &Property) -> Vec<f32> {
+        let stored = self.store(candidate);
+        if property.admits(&widened(&stored)) {
+            return stored;
+        }
+        let pulled = PULLS.iter().map(|pull| {
+            let pairs = candidate.iter().zip(self.set.centre());
+            let nearer: Vec<f64> = pairs.map(|(x, centre)| x + pull * (centre - x)).collect();
+            self.store(&nearer)
+        });
+        pulled.into_iter().find(|x| property.admits(&widened(x))).unwrap_or(stored)
     }
 
     /// The candidate in `f32`, in the set if there is such a point nearby.

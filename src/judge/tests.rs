@@ -8,7 +8,8 @@ use super::store::Storage;
 use super::*;
 use crate::bounds::CertifiedBound;
 use crate::network::{AffineMap, Label};
-use crate::sets::{Norm, PixelRange};
+use crate::problem::{Conjunction, InputCondition, PropertyRow};
+use crate::sets::{Domain, Norm, PixelRange};
 use crate::tolerance::HAIR;
 
 /// Two values; `y_0 = slope · relu(x_0)`, `y_1 = slope · relu(threshold)`, so that label 0 wins where
@@ -220,11 +221,14 @@ fn a_property_of_several_rows_needs_all_of_one_conjunction() {
     let judge = agreeing(&threshold_network(0.4));
     let set = InputSet::new_box(&[0.0; 2], &[1.0; 2]);
     let row = |weights: [f64; 2], constant: f64| Objective { weights: weights.to_vec(), constant };
-    let all = |rows: &[Objective]| crate::problem::Conjunction { all_of: rows.to_vec() };
+    let all = |rows: &[Objective]| Conjunction {
+        all_of: rows.iter().map(|row| PropertyRow::new(row.clone(), true)).collect(),
+    };
     // y0 is x0 and y1 is 0.4.
     let (above, below) = (row([1.0, 0.0], -0.25), row([-1.0, 0.0], 0.75));
-    let between = Property { any_of: vec![all(&[above.clone(), below.clone()])] };
-    let either = Property { any_of: vec![all(&[above]), all(&[below])] };
+    let between =
+        Property { any_of: vec![all(&[above.clone(), below.clone()])], ..Property::default() };
+    let either = Property { any_of: vec![all(&[above]), all(&[below])], ..Property::default() };
     for (x, in_between) in [(0.125, false), (0.5, true), (0.875, false), (0.25, false)] {
         let is_witness = |property: &Property| {
             judge.judge(&set, property, &[x, 0.0]).unwrap().witness().is_some()
@@ -232,9 +236,56 @@ fn a_property_of_several_rows_needs_all_of_one_conjunction() {
         assert_eq!(is_witness(&between), in_between, "{x}");
         assert!(is_witness(&either), "{x}");
     }
-    assert!(
-        judge.judge(&set, &Property { any_of: vec![] }, &[0.5; 2]).unwrap().witness().is_none()
-    );
+    assert!(judge.judge(&set, &Property::default(), &[0.5; 2]).unwrap().witness().is_none());
+}
+
+#[test]
+fn a_border_is_a_witness_unless_the_row_is_strict() {
+    let set = InputSet::new_box(&[0.0; 2], &[1.0; 2]);
+    // y0 is x0: at most a quarter.
+    let row = Objective { weights: vec![-1.0, 0.0], constant: 0.25 };
+    for strict in [false, true] {
+        let all_of = vec![PropertyRow::new(row.clone(), strict)];
+        let property = Property { any_of: vec![Conjunction { all_of }], ..Property::default() };
+        let network = threshold_network(0.5);
+        let judged = agreeing(&network).judge(&set, &property, &[0.25, 0.0]).unwrap();
+        assert_eq!(judged.witness().is_some(), !strict);
+        assert_eq!(judged.point().value(), 0.0);
+        // The file must be on the border too, or inside.
+        for (logit, inside) in [(0.25, !strict), (0.25f32.next_up(), false), (0.125, !strict)] {
+            let judged =
+                saying(&network, &[logit, 0.0]).judge(&set, &property, &[0.25, 0.0]).unwrap();
+            assert_eq!(judged.witness().is_some(), inside, "{logit}");
+        }
+    }
+}
+
+#[test]
+fn open_sides_and_linear_conditions_are_kept_to_the_letter() {
+    let judge = agreeing(&threshold_network(0.5));
+    let below = |terms: &[(usize, f64)], constant: f64, strict: bool| InputCondition {
+        terms: terms.to_vec(),
+        constant,
+        strict,
+        slack: 0.0,
+    };
+    let property = |of_inputs: Vec<InputCondition>| Property {
+        any_of: vec![Conjunction::default()],
+        of_inputs,
+    };
+    let set = InputSet::of_domain(&Domain::new_box(2, 0.0, 1.0), vec![0.25; 2]);
+    // x0 < 1: the largest f32 below is stored.
+    let open = property(vec![below(&[(0, -1.0)], 1.0, true)]);
+    let judged = judge.judge(&set, &open, &[1.0, 1.0]).unwrap();
+    assert_eq!(judged.witness().unwrap().point().values(), [1f32.next_down(), 1.0]);
+    // x0 + x1 ≤ 1.1: rounded to f32 the candidate is above it, so that it is pulled towards the centre.
+    let slanted = property(vec![below(&[(0, -1.0), (1, -1.0)], 1.1, false)]);
+    let judged = judge.judge(&set, &slanted, &[0.1, 1.0]).unwrap();
+    let stored = judged.witness().unwrap().point().values();
+    assert!(widened(stored).iter().sum::<f64>() <= 1.1 && stored[1] > 0.9999);
+    // Nothing between the sides.
+    let crossed = property(vec![below(&[(0, -1.0)], 0.5, true), below(&[(0, 1.0)], -0.5, true)]);
+    assert!(judge.judge(&set, &crossed, &[0.5, 0.5]).unwrap().witness().is_none());
 }
 
 #[test]

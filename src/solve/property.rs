@@ -58,11 +58,12 @@ fn decide_conjunction(
     budget: &Budget,
     observer: &dyn Observer,
 ) -> Result<(Verdict, Vec<Solution>), SolveError> {
-    let property = Property { any_of: vec![conjunction.clone()] };
+    let property = Property { any_of: vec![conjunction.clone()], ..Property::default() };
     let mut rows = Vec::new();
     for row in &conjunction.all_of {
-        let solution =
-            Pipeline::new(solver, row, &property, seed, budget, observer).deciding().answer()?;
+        let solution = Pipeline::new(solver, &row.objective, &property, seed, budget, observer)
+            .deciding()
+            .answer()?;
         let (verdict, stop) = (solution.verdict, solution.stop);
         rows.push(solution);
         match verdict {

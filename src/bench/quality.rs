@@ -61,7 +61,7 @@ pub fn run(out: &mut impl Write, args: &QualityArgs) -> Result<()> {
         let mut trace = Trace::new(network);
         let best = answer.point.map(|point| problem.evaluate(point, &mut trace).margin);
         let best = best.unwrap_or(f64::NEG_INFINITY);
-        // A proof that disagrees with a point that the network itself confirms is no proof.
+        // A claimed bound below a value that the network itself confirms is wrong.
         let claimed = answer.claimed_bound.unwrap_or(f64::INFINITY);
         let sound = found.best.margin.max(best) <= claimed + 1e-6;
         let closed = answer.finished && claimed - found.best.margin.max(best) <= 1e-4;

@@ -12,7 +12,7 @@ use super::picture::PictureLayout;
 use super::source::{DataSource, Split};
 use super::{idx, listing, mnist_dir, npy, png};
 
-/// Images that fit one model; never none.
+/// Images that fit one model; at least one.
 pub(super) enum Images {
     Array(ImageArray),
     Pictures { files: Vec<PathBuf>, layout: PictureLayout },

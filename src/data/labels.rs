@@ -17,7 +17,7 @@ pub(super) type Labels = Vec<Option<Label>>;
 
 /// How an unknown label is written in text.
 const UNKNOWN: [&str; 3] = ["?", "-", "null"];
-/// A bound on text for the sake of gzipped files, whose length tells nothing: ten million labels and more.
+/// The longest text that is read, more than ten million labels: the length of a gzipped file does not bound its contents.
 const LONGEST_TEXT: u64 = 64 << 20;
 
 /// Reads the labels of `images` images, in the order of the images.

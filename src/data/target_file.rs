@@ -9,7 +9,7 @@ use crate::network::Label;
 
 /// The first line of a target file.
 const HEADER: &str = "image,target";
-/// A bound on text for the sake of gzipped files, whose length tells nothing.
+/// The longest text that is read: the length of a gzipped file does not bound its contents.
 const LONGEST_TEXT: u64 = 64 << 20;
 
 /// Why `--target` makes no sense.

@@ -1,6 +1,6 @@
 //! Which label each image should be made to get: the value of `--target`.
 //!
-//! The trap is a typing error that becomes a file name: what is no word and no number must be a file that is there.
+//! The trap is a typing error that is taken for a file name: a value that is neither a word nor a number must be an existing file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub enum TargetChoice {
     /// `runner-up`: the label with the second largest logit.
     #[default]
     RunnerUp,
-    /// A label's number: that one, for every image.
+    /// A label, the same for every image.
     Label(Label),
     /// `all`: each label but the predicted one.
     All,

@@ -4,8 +4,8 @@ use super::png;
 use crate::record::Verdict;
 use crate::record::{AttackRecord, Sketches, StoredRun};
 
-/// A PNG of at most so many adversaries: image, adversary, difference, one below the other. `None` when there are none, or inputs
-/// are no pictures.
+/// A PNG of at most `most` adversaries: image, adversary, difference, one below the other. `None` when there are none, or inputs
+/// are not pictures.
 pub fn gallery(run: &StoredRun, most: usize) -> Option<Vec<u8>> {
     let Sketches { size, originals, sketches } = &run.sketches;
     let pair = |record: &AttackRecord| {

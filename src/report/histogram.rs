@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// How many bins, at most: what is as wide as 1, 2 or 5 times a power of ten needs a few less.
+/// At most this many bins. Their width is 1, 2 or 5 times a power of ten, so there may be fewer.
 const BINS: usize = 12;
 /// Length of the longest bar.
 const LONGEST: usize = 40;
@@ -43,7 +43,7 @@ pub fn histogram(out: &mut impl Write, samples: &[(&str, &[f64])]) -> io::Result
 
 /// The narrowest round width with which the values fit the bins.
 fn bin_width(smallest: f64, largest: f64) -> f64 {
-    // A spread of nothing still has a bin, as wide as the value.
+    // Equal values share one bin, as wide as the value.
     let spread = if largest > smallest { largest - smallest } else { largest.max(1e-6) };
     let wanted = spread / (BINS - 2) as f64;
     let power = 10.0f64.powf(wanted.log10().floor());

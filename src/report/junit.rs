@@ -1,7 +1,7 @@
 //! Verdicts for CI systems: a JUnit file with a test case per image. The only file that says `quick_xml`.
 //!
-//! A case fails when some target has an adversary, or when the image is not predicted as labelled; it is skipped when no target
-//! has one but not all are excluded; it passes when every target is.
+//! A case fails when some target has an adversary, or when the image is misclassified. It passes when every target is proved
+//! impossible. Otherwise it is skipped.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::record::Verdict;
 use crate::record::json::{self, Fields};
 use crate::record::{AttackRecord, ImageOutcome, by_image};
 
-/// Writes one test suite. `settings` say of which model and budget, if they are known.
+/// Writes one test suite. `settings` name the model and the budget, if they are known.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -89,7 +89,7 @@ impl TestCase {
         if let Some(file) = &first.name {
             name += &format!(" {file}");
         }
-        // A sum of nothing would be −0.
+        // `sum()` of an empty list would be −0.
         let seconds = records.iter().fold(0.0, |sum, record| sum + record.seconds);
         let details = records.iter().map(|record| detail(record)).collect();
         Self { name, seconds, outcome, kind, message, details }
@@ -144,7 +144,7 @@ fn suite_name(settings: &Fields) -> String {
     fit(&["rw-adv".to_owned()].into_iter().chain(texts).collect::<Vec<_>>().join(" "))
 }
 
-/// The text without what XML has no way to write.
+/// The text without the characters that XML cannot hold.
 fn fit(text: &str) -> String {
     let unfit = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{FFFE}' | '\u{FFFF}');
     text.replace(unfit, "\u{FFFD}")

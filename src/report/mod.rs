@@ -1,4 +1,4 @@
-//! What the user gets to see: tables, pictures, figures, one page.
+//! Rendering: records become tables, pictures, figures and one page. Nothing here opens a file.
 
 pub mod csv;
 pub mod figure;

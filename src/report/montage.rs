@@ -5,7 +5,7 @@
 
 use crate::data::PictureLayout;
 
-/// Pixels between and around the panels, before which all pictures stand out, black or white.
+/// Pixels between and around the panels. Their colour sets off black and white pictures alike.
 pub const GAP: usize = 4;
 pub const GAP_COLOUR: [u8; 3] = [140, 140, 140];
 
@@ -73,11 +73,11 @@ pub fn places(width: usize, height: usize) -> impl Iterator<Item = (usize, usize
 }
 
 fn colour(layout: &PictureLayout, bytes: &[u8], row: usize, column: usize) -> [u8; 3] {
-    // A grey picture has one channel to show three times.
+    // The one channel of a grey picture is shown three times.
     [0, 1, 2].map(|channel| bytes[layout.position(row, column, channel.min(layout.channels() - 1))])
 }
 
-/// The colour of the change, that of the channel that changed most.
+/// The colour of a change. The channel that changed most decides.
 pub fn change_colour(
     layout: &PictureLayout,
     original: &[u8],

@@ -17,7 +17,7 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// A verdict, right-aligned: red where the model is fooled, green where it cannot be, yellow where nobody knows.
+    /// A verdict, right-aligned: red for adversarial, green for robust, yellow for unknown.
     pub(super) fn verdict(self, verdict: Verdict, width: usize) -> impl fmt::Display {
         let colour = match verdict {
             Verdict::Adversarial => AnsiColor::Red,

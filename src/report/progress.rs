@@ -1,5 +1,5 @@
-//! How many are done, what came out so far, how long it will take: a bar on stderr if that is a terminal, otherwise a line every
-//! ten seconds. The only file that says `indicatif`.
+//! How many are done, the verdicts so far, the time left: a bar on stderr if that is a terminal, otherwise a line every ten
+//! seconds. The only file that says `indicatif`.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -17,11 +17,11 @@ const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} le
 /// How often a line is written where there is no bar.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// The bar on the terminal, for whoever writes there without knowing of it: a logger.
+/// The bar on the terminal, for a logger that writes there too.
 static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
 
-/// Takes the bar away, if there is one, while something else is written to the terminal. Within itself, or within
-/// [`Progress::aside`], it would wait for ever.
+/// Hides the bar, if there is one, while `write` writes to the terminal. Calls must not be nested, nor made within
+/// [`Progress::aside`]: they would deadlock.
 pub fn with_bar_aside<T>(write: impl FnOnce() -> T) -> T {
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown.and_then(|bar| bar.upgrade()) {
@@ -38,21 +38,21 @@ pub struct Progress {
     lines: Option<ProgressLines>,
 }
 
-/// What came out so far.
+/// The verdicts so far.
 #[derive(Debug, Default)]
 struct Counts {
     verdicts: [usize; Verdict::ALL.len()],
     trees: Option<BranchProgress>,
 }
 
-/// What branch and bound does.
+/// How far branch and bound is.
 #[derive(Debug)]
 struct BranchProgress {
     /// When it began.
     begun: Duration,
     /// Parts bounded, in all trees.
     nodes: usize,
-    /// The gap of the tree that was heard of last.
+    /// The gap of the tree that reported last.
     gap: f64,
 }
 
@@ -74,7 +74,7 @@ impl Progress {
         progress
     }
 
-    /// Nothing is shown.
+    /// Shows nothing.
     pub fn hidden() -> Self {
         Self::on(ProgressDrawTarget::hidden(), 0)
     }
@@ -104,17 +104,17 @@ impl Progress {
         self.bar.set_message(message(&counts, elapsed));
     }
 
-    /// One more image is done, about which there is no verdict.
+    /// One more image is done; it has no verdict.
     pub fn advance(&self) {
         self.bar.inc(1);
     }
 
-    /// Takes the bar away while something else is written to the terminal.
+    /// Hides the bar while `write` writes to the terminal.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
-    /// Takes the bar away for good, or ends the lines.
+    /// Removes the bar, or ends the lines.
     pub fn finish(&mut self) {
         self.lines = None;
         self.bar.finish_and_clear();
@@ -124,7 +124,7 @@ impl Progress {
 /// A thread that writes a line every now and then.
 #[derive(Debug)]
 struct ProgressLines {
-    /// Gone when the thread shall end.
+    /// Dropped to end the thread.
     going_on: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -145,7 +145,7 @@ impl Drop for ProgressLines {
     fn drop(&mut self) {
         self.going_on = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A panic was printed when it happened.
             let _ = thread.join();
         }
     }

@@ -3,7 +3,7 @@
 use crate::record::AttackRecord;
 use crate::record::json::{self, Fields, Value};
 
-/// The columns, what is looked at first before the rest. Lists, such as `bound_trace`, are no cells.
+/// The columns, the most important first. Lists, such as `bound_trace`, have no column.
 const COLUMNS: [&str; 32] = [
     "image",
     "name",
@@ -54,7 +54,7 @@ impl Table {
         COLUMNS.into_iter().filter(|&column| self.rows.iter().any(|row| row.contains_key(column)))
     }
 
-    /// A column; `null` where there is nothing.
+    /// A column; `null` where a record lacks the field.
     pub fn column(&self, name: &str) -> impl Iterator<Item = &Value> {
         self.rows.iter().map(move |row| row.get(name).unwrap_or(&Value::Null))
     }

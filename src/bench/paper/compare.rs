@@ -10,7 +10,7 @@ pub const TIE: f64 = 1e-3;
 /// From this relative difference on a win is a clear one; the paper counts these.
 pub const CLEAR: f64 = 1e-2;
 
-/// How much better `a` is than `b`, relative to `b`. What solvers' tolerances explain is no difference.
+/// How much better `a` is than `b`, relative to `b`. Differences within solvers' tolerances count as 0.
 pub fn gain(a: f64, b: f64) -> f64 {
     let difference = a - b;
     if difference.abs() <= 1e-6 * b.abs().max(1.0) { 0.0 } else { difference / b.abs().max(1e-9) }

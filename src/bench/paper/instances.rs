@@ -59,7 +59,7 @@ impl FromStr for NetworkSize {
     }
 }
 
-/// Nobody waits for more.
+/// The most seeds that are accepted.
 const MOST_SEEDS: u64 = 100_000;
 
 /// Seeds, each once, in order: `50`, `50,53` or `50..55`.
@@ -99,7 +99,7 @@ pub struct Instance {
 }
 
 enum InstanceKind {
-    /// Made when it is needed: networks are large.
+    /// The network is drawn when it is needed, because networks are large.
     Random {
         size: NetworkSize,
         seed: u64,

@@ -182,7 +182,7 @@ fn run_all(
         "instance", "method", "value", "best at", "finished", "seconds"
     )?;
     let shared = Mutex::new((store, out));
-    // In order: halves, as rayon splits a slice, would leave the second half of the instances to whoever stops early.
+    // In order: rayon would split a slice in halves, and an interrupted run would lack the second half.
     left.into_iter().par_bridge().try_for_each(|(instance, method)| -> Result<()> {
         if is_interrupted() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! From values to places along an axis, and the round numbers to write beside it.
 
-/// Values beyond this are as good as infinite: what is twice as far apart can still be told in numbers.
+/// Larger values count as infinite, so that twice this is still finite.
 const LARGEST: f64 = 1e300;
 /// A range is never narrower than this, relative to its larger end: ticks then differ within eight digits.
 const NARROWEST: f64 = 1e-6;

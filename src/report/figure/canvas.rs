@@ -89,7 +89,7 @@ impl Drawing {
     /// The drawing as an SVG file.
     ///
     /// # Errors
-    /// When the bundled font is none.
+    /// When the bundled font is invalid.
     pub fn svg(&self) -> io::Result<String> {
         let mut file = String::new();
         draw(self, &mut SVGBackend::with_string(&mut file, FINE_SIZE), BackendKind::Vector)?;
@@ -100,7 +100,7 @@ impl Drawing {
     /// The drawing as a PNG file of [`PNG_SIZE`].
     ///
     /// # Errors
-    /// When the bundled font is none.
+    /// When the bundled font is invalid.
     pub fn png(&self) -> io::Result<Vec<u8>> {
         let (width, height) = (FINE_SIZE.0 as usize, FINE_SIZE.1 as usize);
         let mut pixels = vec![0; 3 * width * height];

@@ -21,14 +21,14 @@ const MARKER_STEP: f64 = 120.0;
 pub struct Curves {
     /// Above everything.
     pub title: String,
-    /// What is to be seen.
+    /// What the figure shows.
     pub subtitle: String,
     /// The time, and its unit.
     pub x_label: String,
     /// What is reached.
     pub y_label: String,
-    /// Logarithmic time. A value reached at time zero then comes from the left; time is linear nevertheless when no time
-    /// is positive.
+    /// Logarithmic time. A value reached at time zero then starts at the left edge. Time stays linear when no time is
+    /// positive.
     pub log_x: bool,
     /// A curve per method, its points in any order; each has its own colour and markers. The legend lists them as they
     /// end, from above to below.

@@ -28,7 +28,7 @@ fn scale(font: &impl Font, size: f64) -> PxScale {
 /// How wide a text is. A box stands for each character that the font lacks.
 ///
 /// # Errors
-/// When the bundled font is none.
+/// When the bundled font is invalid.
 pub fn width(text: &str, size: f64) -> Result<f64, InvalidFont> {
     let font = font()?;
     let scaled = font.as_scaled(scale(font, size));
@@ -39,7 +39,7 @@ pub fn width(text: &str, size: f64) -> Result<f64, InvalidFont> {
 /// each. Ends early when `dot` fails.
 ///
 /// # Errors
-/// When the bundled font is none.
+/// When the bundled font is invalid.
 pub fn rasterise<E>(
     text: &str,
     size: f64,

@@ -226,7 +226,7 @@ impl Legend<'_> {
     }
 }
 
-/// The text and its size such that it is no wider than this.
+/// The text and its size, so that it is not wider than `room`.
 fn fitted(text: &str, size: f64, room: f64) -> (String, f64) {
     let wide = text_width(text, size);
     let size = if wide > room { size * (room / wide).max(SMALLEST) } else { size };
@@ -249,7 +249,7 @@ fn cut(text: &str, size: f64, room: f64) -> String {
     }
 }
 
-/// In points. A broken font fails when it is drawn with; until then nothing has a width.
+/// In points. With an invalid font the width is 0 here, and drawing fails later.
 fn text_width(text: &str, size: f64) -> f64 {
     font::width(text, size).unwrap_or(0.0)
 }

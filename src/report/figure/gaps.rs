@@ -34,7 +34,7 @@ impl Gaps {
     pub fn of(records: &[AttackRecord]) -> Self {
         let gap = |record: &AttackRecord| {
             let AttackRecord { verdict, margin, .. } = *record;
-            // Where nothing is proven there is no line.
+            // Without a bound there is no line.
             Gap { verdict, margin, bound: record.upper_bound.unwrap_or(margin) }
         };
         let mut gaps: Vec<Gap> = records.iter().map(gap).collect();

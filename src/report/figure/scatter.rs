@@ -18,13 +18,13 @@ const DIAGONAL: Rgb = [120, 120, 120];
 pub struct Scatter {
     /// Above everything.
     pub title: String,
-    /// What is to be seen, as in "rw ≥ 1 % better: 23, apgd ≥ 1 % better: 2, of 90".
+    /// What the figure shows, as in "rw ≥ 1 % better: 23, apgd ≥ 1 % better: 2, of 90".
     pub subtitle: String,
     /// The method that goes to the right.
     pub x_label: String,
     /// The method that goes up.
     pub y_label: String,
-    /// Logarithmic axes. They are linear nevertheless when a value is zero or negative.
+    /// Logarithmic axes. They stay linear when a value is zero or negative.
     pub log: bool,
     /// The points; each group has its own colour and shape.
     pub groups: Vec<Series>,

@@ -1,7 +1,7 @@
 //! `report.html`: one file that needs nothing else, neither a network nor the files beside it.
 //!
-//! Everything that comes from a user, file names above all, is in the embedded JSON only, and the script shows it as text; the
-//! page's own policy forbids it to load anything.
+//! Text from the user, such as file names, is in the embedded JSON only, and the script shows it as text. The page's own policy
+//! forbids it to load anything.
 
 mod pack;
 
@@ -27,7 +27,7 @@ const SCRIPTS: [&str; 6] = [
     include_str!("main.js"),
 ];
 
-/// Columns are for looking: this many digits are more than any of them shows.
+/// Digits of a number in a column: more than the page shows.
 const DIGITS: usize = 9;
 /// Points of all curves together, about.
 const CURVE_POINTS: usize = 30_000;
@@ -41,7 +41,7 @@ struct PageData<'a> {
     seconds: Option<&'a Value>,
     /// Searches that were asked for, if it is known.
     asked: Option<usize>,
-    /// `None` when the run did not come to its end.
+    /// `None` when the run did not end.
     interrupted: Option<bool>,
     standings: ImageOutcomes,
     labelled: bool,
@@ -52,7 +52,7 @@ struct PageData<'a> {
     curves: Vec<Vec<f64>>,
     /// Seconds and bounds of each record, in turn, where its set was divided.
     bounds: Vec<Vec<f64>>,
-    /// Of each record the largest changes, where inputs are no pictures.
+    /// The largest changes of each record, where inputs are not pictures.
     largest: Vec<Vec<(usize, f32, f32)>>,
     pictures: Option<PicturePack>,
 }
@@ -91,7 +91,7 @@ pub fn page(stored: &StoredRun) -> io::Result<String> {
     Ok(filled(&json::for_script(&data)?, &counts(records)))
 }
 
-/// At most so many points of a curve, their numbers in turn.
+/// At most `most` points of a curve, as times and values in turn.
 fn flat(curve: &[(f64, f64)], most: usize) -> Vec<f64> {
     let points = thinned(curve, most).into_iter();
     points.flat_map(|&(time, value)| [rounded(time), rounded(value)]).collect()
@@ -113,14 +113,14 @@ fn filled(data: &str, counts: &str) -> String {
     page + rest
 }
 
-/// What the page says where scripts are switched off.
+/// What the page shows without scripts.
 fn counts(records: &[AttackRecord]) -> String {
     let count = |verdict| records.iter().filter(|record| record.verdict == verdict).count();
     let counts = Verdict::ALL.map(|verdict| format!("{} {verdict}", count(verdict)));
     format!("{} searched: {}", records.len(), counts.join(", "))
 }
 
-/// What nobody looks at here, and what would take a tenth of the page.
+/// Fields that the page does not show; they would take a tenth of it.
 const LEFT_OUT: [&str; 2] = ["schema", "seed"];
 
 /// The fields of all records, field by field.

@@ -1,7 +1,7 @@
 //! Pictures as the page holds them: all originals one after the other, then of each record what was changed; deflated
 //! together, in base 64.
 //!
-//! Where that is too much for one page, colours get coarser, and where that does not help, the last images go without pictures.
+//! If that is too large for one page, colours get coarser; if it still is, the last images go without pictures.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::record::{AttackRecord, PictureSize, Sketches, append_varint};
 
-/// What pictures may take of a page, in characters.
+/// The most characters that pictures may take.
 const ROOM: usize = 2_200_000;
 /// Bits of a value, the best first.
 const BITS: [u32; 4] = [8, 6, 5, 4];
@@ -28,7 +28,7 @@ pub struct PicturePack {
     bits: u32,
     /// The images whose originals are there, in their order.
     images: Vec<usize>,
-    /// Originals; then of each record nothing (0) or the number of changes and one, and the steps from one to the next.
+    /// Originals; then for each record 0 if it has no picture, or one more than its number of changes, and the steps between them.
     bytes: String,
 }
 
@@ -53,7 +53,7 @@ pub fn pack(records: &[AttackRecord], sketches: &Sketches) -> io::Result<Option<
             }
             smallest = bytes.len();
         }
-        // As many as would fit if all took the same, and a few less.
+        // As many as would fit if all took the same space, and a few less.
         let share = 0.97 * ROOM as f64 / smallest as f64;
         let most = (share * originals.len() as f64) as usize;
         originals = originals.into_iter().take(most).collect();
@@ -90,7 +90,7 @@ fn packed(
     Ok(BASE64.encode(deflated.finish()?))
 }
 
-/// The nearest of so few evenly spaced values; black and white stay what they are.
+/// The nearest of 2^bits evenly spaced values. Black and white stay exact.
 fn coarsened(byte: u8, bits: u32) -> u8 {
     let steps = (1u32 << bits) - 1;
     let step = (u32::from(byte) * steps + 127) / 255;

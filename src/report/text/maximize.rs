@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{MaximizeRecord, Verdict};
 
-/// A point of at most so many inputs is printed whole.
+/// A point with at most this many inputs is printed in full.
 const FEW_INPUTS: usize = 16;
 
 /// Writes the answer, how it was found, and what is proven.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::record::Plan;
 use crate::record::json::{self, Value};
 
-/// How many records a run that was continued has not made itself.
+/// How many records of a continued run were finished before.
 pub fn continued(out: &mut impl Write, finished: usize) -> io::Result<()> {
     match finished {
         0 => Ok(()),

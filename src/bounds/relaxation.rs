@@ -123,7 +123,7 @@ impl BoundedRelu {
                 Stability::On => RelaxedRelu::line(q),
                 Stability::Off => RelaxedRelu::line(0.0),
                 Stability::Unstable if q < 0.0 => RelaxedRelu::line(q * below),
-                Stability::Unstable => self.from_above(q, envelope, sum),
+                Stability::Unstable => self.by_upper_line(q, envelope, sum),
             },
             ReluRelaxation::Duals(duals) => self.by_duals(q, duals, sum),
         }
@@ -131,7 +131,7 @@ impl BoundedRelu {
 
     /// A share by the envelope, the rest by the chord; `q` is positive.
     #[inline]
-    fn from_above(&self, q: f64, envelope: f64, sum: &mut RowSum) -> RelaxedRelu {
+    fn by_upper_line(&self, q: f64, envelope: f64, sum: &mut RowSum) -> RelaxedRelu {
         let (mut rest, mut share) = (q, None);
         if let Some(NeuronEnvelope { at_centre, reach }) = self.envelope {
             let of_envelope = envelope * q;

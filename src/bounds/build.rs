@@ -12,7 +12,7 @@ use super::neurons::NeuronBounds;
 use super::part::{Part, PartSet};
 use super::relaxation::UpperRelaxation;
 use crate::budget::Budget;
-use crate::network::{LayerRounding, Network, NeuronId};
+use crate::network::{LayerRounding, Network};
 use crate::sets::{Allowance, InputSet, MoveSet};
 use crate::tolerance;
 
@@ -97,7 +97,8 @@ impl LinearBounds {
         };
         bounds.first_layer(build.known);
         for layer in 1..network.layers().len() {
-            let outputs = bounds.neurons.largest_outputs(layer - 1);
+            let outputs = bounds.neurons.outputs(layer - 1).into_iter();
+            let outputs: Vec<f64> = outputs.map(Interval::magnitude).collect();
             let magnitudes = network.affine(layer).magnitudes(&outputs).into_iter();
             let magnitudes = magnitudes.map(|sum| bounds.allowance.up(sum)).collect();
             bounds.magnitudes.push(magnitudes);
@@ -156,7 +157,7 @@ impl LinearBounds {
             EnvelopeLine { neuron: j, slopes, column: j, constant, reach }
         };
         let envelopes = self.envelopes_of(0, &intervals, (0..intervals.len()).map(line));
-        self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
+        self.envelopes.push(Arc::new(envelopes.with_dense_slopes(&self.moves)));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
         self.neurons.push_layer(intervals);
@@ -174,8 +175,9 @@ impl LinearBounds {
 
     fn deeper_layer(&mut self, layer: usize, known: Option<&NeuronBounds>, budget: &Budget) {
         let width = self.network.layers()[layer].outputs();
+        let below = self.neurons.outputs(layer - 1);
         let interval = |j: usize| {
-            let plain = self.plain_interval(layer, j).without_nan();
+            let plain = self.plain_interval(layer, j, &below).without_nan();
             known.map_or(plain, |known| plain.and(known.layer(layer)[j]))
         };
         let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
@@ -207,22 +209,21 @@ impl LinearBounds {
             EnvelopeLine { neuron, slopes: &above.slopes, column, constant, reach }
         };
         let envelopes = self.envelopes_of(layer, &intervals, lines.iter().map(of_neuron));
-        self.envelopes.push(Arc::new(envelopes.written(&self.moves)));
+        self.envelopes.push(Arc::new(envelopes.with_dense_slopes(&self.moves)));
         if let Some(stored) = &mut self.lines {
             stored.push(lines);
         }
         self.neurons.push_layer(intervals);
     }
 
-    /// A neuron behind the first layer by interval arithmetic.
-    fn plain_interval(&self, layer: usize, j: usize) -> Interval {
+    /// A neuron behind the first layer by interval arithmetic: `below` is what the outputs of the layer below may be.
+    fn plain_interval(&self, layer: usize, j: usize, below: &[Interval]) -> Interval {
         let map = self.network.affine(layer);
         let bias = map.bias()[j];
         let (mut lower, mut upper) = (bias, bias);
-        for (index, w) in map.row(j) {
-            let below = self.neurons.output(NeuronId { layer: layer - 1, index });
-            lower += w * if w > 0.0 { below.lower } else { below.upper };
-            upper += w * if w > 0.0 { below.upper } else { below.lower };
+        for (i, w) in map.row(j) {
+            lower += w * if w > 0.0 { below[i].lower } else { below[i].upper };
+            upper += w * if w > 0.0 { below[i].upper } else { below[i].lower };
         }
         let off = self.allowance.of(self.magnitudes[layer][j] + bias.abs()) + self.noise[layer][j];
         Interval { lower: lower - off, upper: upper + off }

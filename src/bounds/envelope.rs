@@ -28,13 +28,13 @@ pub struct Envelopes {
 
 enum Slopes {
     /// One column per envelope, one row per move.
-    Written(Mat<f64>),
-    /// As they follow from the lines below them: for a few evaluations that is less work.
-    Bent(Vec<Bend>),
+    Dense(Mat<f64>),
+    /// Worked out from the lines when they are needed: for a few evaluations that is less work.
+    Lazy(Vec<ClippedLine>),
 }
 
-/// A line `c + v·p` above a neuron, and what its slopes become.
-struct Bend {
+/// A line `c + v·p` above a neuron, whose slopes are clipped at a price.
+struct ClippedLine {
     slopes: Arc<Mat<f64>>,
     column: usize,
     price: f64,
@@ -42,7 +42,7 @@ struct Bend {
     off_at_centre: bool,
 }
 
-impl Bend {
+impl ClippedLine {
     fn slope(&self, v: f64) -> f64 {
         if self.off_at_centre { (v - self.price).max(0.0) } else { v.max(-self.price) }
     }
@@ -68,7 +68,7 @@ impl Envelopes {
     /// No envelopes for a layer of so many neurons.
     pub fn none(width: usize) -> Self {
         Self {
-            slopes: Slopes::Bent(Vec::new()),
+            slopes: Slopes::Lazy(Vec::new()),
             at_centre: Vec::new(),
             reach: Vec::new(),
             column_from_neuron: vec![None; width],
@@ -88,31 +88,31 @@ impl Envelopes {
     ) -> Self {
         let allowance = Allowance::f64(moves.len());
         let mut envelopes = Self::none(width);
-        let mut bends = Vec::new();
+        let mut clipped = Vec::new();
         for EnvelopeLine { neuron, slopes, column, constant: c, reach } in lines {
             let price = c.abs() / moves.budget();
             // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
             let off = allowance.of(c.abs() + reach);
-            envelopes.column_from_neuron[neuron] = Some(bends.len());
+            envelopes.column_from_neuron[neuron] = Some(clipped.len());
             envelopes.at_centre.push(c.max(0.0) + off);
             // No slope is larger than that of the line or the price.
             envelopes.reach.push(allowance.up(reach + c.abs()));
-            bends.push(Bend { slopes: Arc::clone(slopes), column, price, off_at_centre: c < 0.0 });
+            let (slopes, off_at_centre) = (Arc::clone(slopes), c < 0.0);
+            clipped.push(ClippedLine { slopes, column, price, off_at_centre });
         }
-        envelopes.slopes = Slopes::Bent(bends);
+        envelopes.slopes = Slopes::Lazy(clipped);
         if Self::fit(moves, envelopes.len()) { envelopes } else { Self::none(width) }
     }
 
-    /// The same with all slopes written out.
-    pub fn written(mut self, moves: &MoveSet) -> Self {
-        if let Slopes::Bent(bends) = &self.slopes {
-            let mut slopes = Mat::zeros(moves.len(), bends.len());
-            for (column, bend) in bends.iter().enumerate() {
-                for (slope, bent) in slopes.col_as_slice_mut(column).iter_mut().zip(bend.slopes()) {
-                    *slope = bent;
-                }
+    /// The same with all slopes worked out.
+    pub fn with_dense_slopes(mut self, moves: &MoveSet) -> Self {
+        if let Slopes::Lazy(lines) = &self.slopes {
+            let mut slopes = Mat::zeros(moves.len(), lines.len());
+            for (column, line) in lines.iter().enumerate() {
+                let of_column = slopes.col_as_slice_mut(column).iter_mut();
+                of_column.zip(line.slopes()).for_each(|(slope, clipped)| *slope = clipped);
             }
-            self.slopes = Slopes::Written(slopes);
+            self.slopes = Slopes::Dense(slopes);
         }
         self
     }
@@ -122,7 +122,7 @@ impl Envelopes {
         let slopes =
             Mat::from_fn(moves.len(), self.len(), |k, column| self.slope(column, moves[k]));
         Self {
-            slopes: Slopes::Written(slopes),
+            slopes: Slopes::Dense(slopes),
             at_centre: self.at_centre.clone(),
             reach: self.reach.clone(),
             column_from_neuron: self.column_from_neuron.clone(),
@@ -146,10 +146,10 @@ impl Envelopes {
     /// The slope of an envelope in a move.
     pub fn slope(&self, column: usize, k: usize) -> f64 {
         match &self.slopes {
-            Slopes::Written(slopes) => slopes[(k, column)],
-            Slopes::Bent(bends) => {
-                let bend = &bends[column];
-                bend.slope(bend.slopes[(k, bend.column)])
+            Slopes::Dense(slopes) => slopes[(k, column)],
+            Slopes::Lazy(lines) => {
+                let line = &lines[column];
+                line.slope(line.slopes[(k, line.column)])
             }
         }
     }
@@ -157,13 +157,13 @@ impl Envelopes {
     /// `out += slopes · weights`, a column of weights for each column of `out`.
     pub fn add_to(&self, out: &mut Mat<f64>, weights: &Mat<f64>) {
         match &self.slopes {
-            Slopes::Written(slopes) => add_product(out, slopes.as_ref(), weights),
-            Slopes::Bent(bends) => {
+            Slopes::Dense(slopes) => add_product(out, slopes.as_ref(), weights),
+            Slopes::Lazy(lines) => {
                 for row in 0..weights.ncols() {
-                    for (bend, &weight) in bends.iter().zip(weights.col_as_slice(row)) {
+                    for (line, &weight) in lines.iter().zip(weights.col_as_slice(row)) {
                         if weight != 0.0 {
                             let out = out.col_as_slice_mut(row).iter_mut();
-                            out.zip(bend.slopes()).for_each(|(out, slope)| *out += weight * slope);
+                            out.zip(line.slopes()).for_each(|(out, slope)| *out += weight * slope);
                         }
                     }
                 }

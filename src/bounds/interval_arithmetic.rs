@@ -3,7 +3,7 @@
 use super::interval::Interval;
 use super::neurons::NeuronBounds;
 use super::part::Part;
-use crate::network::{Network, NeuronId};
+use crate::network::Network;
 use crate::sets::InputSet;
 
 /// Exact intervals for the first layer, interval arithmetic for the others.
@@ -28,13 +28,12 @@ fn first_layer(network: &Network, set: &InputSet) -> Vec<Interval> {
     (0..map.outputs()).map(interval).collect()
 }
 
-fn through(network: &Network, layer: usize, before: &NeuronBounds) -> Vec<Interval> {
-    let map = network.affine(layer);
+fn through(network: &Network, layer: usize, bounds: &NeuronBounds) -> Vec<Interval> {
+    let (map, below) = (network.affine(layer), bounds.outputs(layer - 1));
     let interval = |i: usize| {
         let start = Interval { lower: map.bias()[i], upper: map.bias()[i] };
-        map.row(i).fold(start, |sum, (index, w)| {
-            let output = before.output(NeuronId { layer: layer - 1, index });
-            let (low, high) = (w * output.lower, w * output.upper);
+        map.row(i).fold(start, |sum, (j, w)| {
+            let (low, high) = (w * below[j].lower, w * below[j].upper);
             Interval { lower: sum.lower + low.min(high), upper: sum.upper + low.max(high) }
         })
     };

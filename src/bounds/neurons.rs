@@ -87,9 +87,8 @@ impl NeuronBounds {
         }
     }
 
-    /// The largest magnitude of each output of a layer.
-    pub(super) fn largest_outputs(&self, layer: usize) -> Vec<f64> {
-        let largest = |index| self.output(NeuronId { layer, index }).magnitude();
-        (0..self.layers[layer].len()).map(largest).collect()
+    /// What the outputs of a layer may be.
+    pub(super) fn outputs(&self, layer: usize) -> Vec<Interval> {
+        (0..self.layers[layer].len()).map(|index| self.output(NeuronId { layer, index })).collect()
     }
 }

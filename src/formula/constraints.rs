@@ -8,7 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::linear::{LinearError, Relation};
+use super::parse::Relation;
+use super::reader::LinearError;
 use crate::sets::{Constraint, Domain};
 
 /// Why a file of constraints makes no domain.

@@ -2,6 +2,10 @@
 
 mod constraints;
 mod linear;
+mod parse;
+mod reader;
 
 pub use constraints::ConstraintsError;
-pub use linear::{Linear, LinearError, Relation};
+pub use linear::Linear;
+pub use parse::Relation;
+pub use reader::LinearError;

@@ -4,19 +4,24 @@
 mod ball;
 mod constraint;
 mod domain;
+mod maximise;
 mod move_constraints;
 mod moves;
 mod norm;
+mod project;
 mod rounding;
 mod set;
 mod split;
 mod steepest;
+#[cfg(test)]
+mod tests;
 
 pub use ball::{Ball, PixelRange};
 pub use constraint::Constraint;
 pub use domain::Domain;
+pub use maximise::Vertex;
 pub use moves::{MovePart, MoveSet};
 pub use norm::Norm;
 pub(crate) use rounding::Allowance;
-pub use set::{InputSet, Move, Vertex};
+pub use set::{InputSet, Move};
 pub use split::{Half, PixelSplit};

@@ -14,7 +14,7 @@ use crate::tolerance;
 const MOST_ROUNDS: usize = 20;
 
 /// A round that moves no multiplier by more than this part of the largest is the last.
-const SETTLED: f64 = 1e-6;
+const CONVERGED: f64 = 1e-6;
 
 /// The constraints told in moves.
 pub struct MoveConstraints {
@@ -128,7 +128,7 @@ impl MoveConstraints {
                 *multiplier = best;
             }
             let largest = multipliers.iter().fold(0.0_f64, |most, m| most.max(m.abs()));
-            if furthest <= SETTLED * largest || self.rows.len() == 1 {
+            if furthest <= CONVERGED * largest || self.rows.len() == 1 {
                 break;
             }
         }

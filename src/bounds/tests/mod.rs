@@ -1,5 +1,7 @@
 //! Nothing that can be computed at a point of the set lies outside what was proven.
 
+mod cover;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,5 @@
-//! What the library logs, as lines on stderr. The environment variable `RW_ADV_LOG` says from which level on.
+//! What the library logs, as lines on stderr. The environment variable `RW_ADV_LOG` says from which level on. `env_logger` would not be
+//! shorter: lines have to take the progress bar away, and other crates' messages are left out.
 
 use std::env;
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ const VARIABLE: &str = "RW_ADV_LOG";
 struct Stderr;
 
 impl Log for Stderr {
-    /// tract logs too, and nobody asked for that.
+    /// tract logs too; its messages are not for users.
     fn enabled(&self, metadata: &Metadata) -> bool {
         metadata.target().starts_with("rw_adv")
     }

@@ -101,7 +101,7 @@ impl AttackRecord {
     ) -> Self {
         let solution = &answer.solution;
         let (point, search) = (solution.judgement.point(), &solution.search);
-        // What overflowed is no bound.
+        // A bound that overflowed says nothing.
         let bound = solution.bound.filter(|bound| bound.value().is_finite());
         Self {
             schema: ATTACK_SCHEMA.into(),

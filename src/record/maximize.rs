@@ -98,7 +98,7 @@ impl MaximizeRecord {
             let all = maximum.point.iter().zip(bounds());
             all.filter(|(x, (lower, upper))| which((**x, **lower, **upper))).count()
         };
-        // What overflowed is no bound.
+        // A bound that overflowed says nothing.
         let bound = maximum.bound.filter(|bound| bound.value().is_finite());
         let gap = bound.and(maximum.gap());
         Self {

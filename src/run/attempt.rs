@@ -26,7 +26,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// Makes a file that nobody else writes to.
+    /// Makes a file that no other process writes to.
     pub fn begin(directory: &Path, shard: Shard) -> Result<Self, StoreError> {
         let attempts = directory.join(ATTEMPTS);
         fs::create_dir_all(&attempts).map_err(StoreError::unwritable(&attempts))?;

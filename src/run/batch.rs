@@ -46,7 +46,7 @@ pub struct RunLimits<'f> {
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There is no answer, or nobody to tell it.
+    /// The job has no answer, or the sink failed.
     #[error(transparent)]
     Job(BoxError),
     /// A file could not be written.

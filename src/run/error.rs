@@ -34,7 +34,7 @@ pub enum StoreError {
         /// What does not.
         problem: String,
     },
-    /// A line is no record.
+    /// A line is not a valid record.
     #[error("{}: line {line} is not a valid record", path.display())]
     Damaged {
         /// The file.

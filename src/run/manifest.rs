@@ -115,7 +115,7 @@ impl Manifest {
         let partial = directory.join(format!("{MANIFEST}.{}.{PARTIAL}", unique()));
         let mut text = Vec::new();
         let written = json::line(&mut text, self).and_then(|()| fs::write(&partial, text));
-        // Unlike a rename, a link fails when somebody else was faster.
+        // Unlike a rename, a link fails when another process was faster.
         let placed = written.and_then(|()| match fs::hard_link(&partial, &path) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => fs::rename(&partial, &path),
             linked => linked,

@@ -28,7 +28,7 @@ pub struct MergeResult<S> {
 /// Makes the directory's own records, summary and report of all that its files hold.
 ///
 /// # Errors
-/// When somebody else is writing there, a file cannot be read or written, or records contradict each other.
+/// When another process is writing there, a file cannot be read or written, or records contradict each other.
 pub fn merge<R: Resumable, S: Summarize<R>>(
     directory: &Path,
     manifest: &Manifest,

@@ -1,4 +1,5 @@
-//! Exact numbers as NumPy's `.npy` files: format version 1.0, C order, little-endian.
+//! Exact numbers as NumPy's `.npy` files: format version 1.0, C order, little-endian. The crates for this bring a parser generator for
+//! headers, which writing does not need.
 
 /// What the file starts with: the mark and the version.
 const START: &[u8; 8] = b"\x93NUMPY\x01\x00";

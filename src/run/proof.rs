@@ -97,7 +97,7 @@ impl ProofFiles {
     }
 
     fn save(&self, path: &Path, statement: Statement, claims: &[Claim]) -> Result<(), StoreError> {
-        // What overflowed is no bound.
+        // A bound that overflowed says nothing.
         let claims = claims.iter().filter(|claim| claim.bound.is_finite());
         let claims: Vec<_> = claims.cloned().collect();
         if claims.is_empty() {

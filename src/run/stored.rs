@@ -93,7 +93,7 @@ mod tests {
         };
         let expected = [(2, 3, "no_gain"), (2, 8, "no_gain"), (9, 3, "no_gain")];
         assert_eq!(found(), expected);
-        // What was called off is shown until it is done again.
+        // Cancelled work is shown until it is done again.
         fs::write(&file, called_off).unwrap();
         assert_eq!(found(), [(2, 8, "interrupted")]);
         fs::write(&file, text.clone() + "{\"image\":7").unwrap();

@@ -16,7 +16,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replace_through(path, partial.as_ref(), bytes)
 }
 
-/// The same through a partial file that nobody else writes to, where others may replace the file at the same time.
+/// The same through a partial file of our own, where other threads or processes may replace the file at the same time.
 pub(crate) fn replace_through(path: &Path, partial: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let written = fs::write(partial, bytes).and_then(|()| fs::rename(partial, path));
     written.map_err(|source| {
@@ -26,7 +26,7 @@ pub(crate) fn replace_through(path: &Path, partial: &Path, bytes: &[u8]) -> Resu
     })
 }
 
-/// A name that nobody else has: sixteen digits of the system's randomness.
+/// A name that no other process has: sixteen digits of the system's randomness.
 pub(crate) fn unique() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }

@@ -143,7 +143,7 @@ impl WitnessFiles {
         Ok(saved)
     }
 
-    /// Writes a file whole or not at all. `stem` is nobody else's: the original is written for every target of an image,
+    /// Writes a file whole or not at all. No other thread has the same `stem`: the original is written for every target of an image,
     /// by several threads at a time.
     fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let partial = self.root.join(format!("{stem}.{PARTIAL}"));

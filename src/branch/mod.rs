@@ -3,7 +3,7 @@
 //!
 //! The part in which a pixel moves by at least `t` has its centre moved by `t` and a budget smaller by `t`; in the other part the
 //! pixel's cap is `t`. Both are sets as any other, so bounds, ascents and walks work on them unchanged. A node in which few neurons are left
-//! unstable is split by their signs instead ([`signs`]), until its bound is exact.
+//! unstable is split by their signs instead (`signs.rs`), until its bound is exact.
 //!
 //! The promise: a tree only proposes. Its bounds are made by [`bounds`](crate::bounds), and a [`Cover`](crate::bounds::Cover) checks that
 //! the parts of all nodes together are the set.

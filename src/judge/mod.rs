@@ -5,7 +5,7 @@
 //! them: this room imports no LP, no encoding, no walk, no search, no branch and bound.
 //!
 //! The trap is rounding. A search ends *on* the surface of a ball, and rounding a point to `f32` (or to 8 bits) may carry it outside.
-//! [`store`] says how that is prevented; what comes out is checked once more here.
+//! `store.rs` says how that is prevented; what comes out is checked once more here.
 
 mod error;
 mod picture;

@@ -97,7 +97,7 @@ impl Drawing {
         Ok(file.replacen(&size(FINE_SIZE), &size((WIDTH as u32, HEIGHT as u32)), 1))
     }
 
-    /// The drawing as a PNG file of [`PNG_SIZE`].
+    /// The drawing as a PNG file of `PNG_SIZE`.
     ///
     /// # Errors
     /// When the bundled font is invalid.

@@ -109,7 +109,7 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
         let robust = if is_robust { ", robust" } else { "" };
         // What is said of the objective is said with its constant.
         let bound = if constant == 0.0 { bound } else { (bound + constant).next_up() };
-        shown.push(format!("{bound:.6} in {name} by {leaves} parts{robust}"));
+        shown.push(format!("{bound:.6} in {name} by {leaves} leaves{robust}"));
     }
     if shown.is_empty() {
         bail!("it claims nothing");

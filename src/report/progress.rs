@@ -175,7 +175,7 @@ fn message(counts: &Counts, elapsed: Duration) -> String {
     if let Some(BranchProgress { begun, nodes, gap }) = &counts.trees {
         let rate = *nodes as f64 / (elapsed - *begun).as_secs_f64().max(1.0);
         let apart = if text.is_empty() { "" } else { "; " };
-        write!(text, "{apart}{nodes} parts, {rate:.0} per second, gap {gap:.4}")
+        write!(text, "{apart}{nodes} nodes, {rate:.0} per second, gap {gap:.4}")
             .expect("a string takes all text");
     }
     text
@@ -196,7 +196,7 @@ mod tests {
             progress.divided(more, 0.25);
         }
         let message = progress.bar.message();
-        assert_eq!(message, "1 adversarial, 2 unknown; 42 parts, 42 per second, gap 0.2500");
+        assert_eq!(message, "1 adversarial, 2 unknown; 42 nodes, 42 per second, gap 0.2500");
         assert_eq!(progress.bar.position(), 3);
         assert_eq!(progress.aside(|| 7), 7);
         progress.finish();

@@ -60,7 +60,7 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
     if record.nodes > 0 {
         writeln!(
             out,
-            "branching  {} parts bounded, {} left open, {} divisions deep",
+            "branching  {} nodes bounded, {} left open, {} splits deep",
             record.nodes, record.open_nodes, record.depth
         )?;
     }

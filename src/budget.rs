@@ -41,6 +41,16 @@ impl<'f> Budget<'f> {
         Self { limit, ..*self }
     }
 
+    /// One of so many equal shares of the time that is left.
+    pub fn share(&self, shares: usize) -> Self {
+        let elapsed = self.elapsed();
+        let share = |limit: Duration| {
+            elapsed
+                + limit.saturating_sub(elapsed) / u32::try_from(shares.max(1)).unwrap_or(u32::MAX)
+        };
+        Self { limit: self.limit.map(share), ..*self }
+    }
+
     /// A tenth of the time that is left; with no limit, ten seconds.
     pub fn tenth(&self) -> Self {
         let elapsed = self.elapsed();

@@ -65,6 +65,27 @@ impl LinearBounds {
         Some(Self::build(&self.network, set, self.above, self.arithmetic, build))
     }
 
+    /// Bounds of a network that begins with the layers of these bounds' network, over the same set. Only what is behind them is bounded.
+    ///
+    /// # Panics
+    /// When it begins with other widths.
+    pub fn extended(&self, network: &Arc<Network>, budget: &Budget) -> Self {
+        let ours = self.network.widths();
+        assert!(network.widths().starts_with(&ours), "the same layers to begin with");
+        let terms = self.moves.len() + network.widths().iter().sum::<usize>();
+        let mut bounds = Self {
+            network: Arc::clone(network),
+            allowance: Allowance::f64(terms),
+            lines: self.lines.clone(),
+            ..self.with_neurons(self.neurons.of_longer(network))
+        };
+        // What gave the logits is hidden now.
+        let last = self.network.hidden().len();
+        bounds.deeper_layer(last, None, budget);
+        bounds.deeper_layers(last + 1, None, budget);
+        bounds
+    }
+
     fn build(
         network: &Arc<Network>,
         set: PartSet,
@@ -96,28 +117,33 @@ impl LinearBounds {
             lines: build.keep.then(Vec::new),
         };
         bounds.first_layer(build.known);
-        for layer in 1..network.layers().len() {
-            let outputs = bounds.neurons.outputs(layer - 1).into_iter();
+        bounds.deeper_layers(1, build.known, build.budget);
+        bounds
+    }
+
+    /// All layers from this one on, the logits included.
+    fn deeper_layers(&mut self, first: usize, known: Option<&NeuronBounds>, budget: &Budget) {
+        for layer in first..self.network.layers().len() {
+            let outputs = self.neurons.outputs(layer - 1).into_iter();
             let outputs: Vec<f64> = outputs.map(Interval::magnitude).collect();
-            let magnitudes = network.affine(layer).magnitudes(&outputs).into_iter();
-            let magnitudes = magnitudes.map(|sum| bounds.allowance.up(sum)).collect();
-            bounds.magnitudes.push(magnitudes);
+            let magnitudes = self.network.affine(layer).magnitudes(&outputs).into_iter();
+            let magnitudes = magnitudes.map(|sum| self.allowance.up(sum)).collect();
+            self.magnitudes.push(magnitudes);
             let largest = outputs.into_iter().fold(0.0, f64::max);
-            bounds.noise.push(bounds.noise_of(layer, &bounds.magnitudes[layer], largest));
-            if layer < network.hidden().len() {
-                bounds.deeper_layer(layer, build.known, build.budget);
+            self.noise.push(self.noise_of(layer, &self.magnitudes[layer], largest));
+            if layer < self.network.hidden().len() {
+                self.deeper_layer(layer, known, budget);
             }
         }
-        bounds
     }
 
     /// The rounding errors of a layer's own sums: `magnitudes` are those of its products, `largest` that of its inputs.
     fn noise_of(&self, layer: usize, magnitudes: &[f64], largest: f64) -> Vec<f64> {
-        if self.arithmetic == Arithmetic::Exact {
-            return vec![0.0; magnitudes.len()];
-        }
         let LayerRounding { gain, offset, operations, .. } =
             self.network.layers()[layer].rounding();
+        if self.arithmetic == Arithmetic::Exact || *operations == 0 {
+            return vec![0.0; magnitudes.len()];
+        }
         let allowance = Allowance::f32(*operations);
         let noise = |j: usize| {
             let row = self.network.affine(layer).row(j);

@@ -50,6 +50,7 @@ impl BoundedFunctions {
 }
 
 /// Linear functions of the moves that bounds of parts are made from.
+#[derive(Clone)]
 pub(super) struct StoredFunctions {
     pub slopes: Arc<Mat<f64>>,
     pub constants: Vec<f64>,
@@ -71,7 +72,7 @@ pub(super) fn steepest(slopes: &Mat<f64>) -> Vec<f64> {
 }
 
 /// Linear functions of the moves above and below some neurons of a layer.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct LayerLines {
     neurons: Vec<usize>,
     /// Above the neurons, and above their negatives.

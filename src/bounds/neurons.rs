@@ -22,6 +22,11 @@ impl NeuronBounds {
         Self { part, layers: Vec::new(), identities: Arc::new(identities.collect()) }
     }
 
+    /// The same intervals for a network that begins with the same layers.
+    pub(super) fn of_longer(&self, network: &Network) -> Self {
+        Self { layers: self.layers.clone(), ..Self::new(self.part.clone(), network) }
+    }
+
     pub(super) fn push_layer(&mut self, intervals: Vec<Interval>) {
         self.layers.push(intervals);
     }

@@ -132,7 +132,7 @@ impl LinearBounds {
     }
 
     /// The same bounds with these intervals, which hold over a part of the set.
-    fn with_neurons(&self, neurons: NeuronBounds) -> Self {
+    pub(super) fn with_neurons(&self, neurons: NeuronBounds) -> Self {
         Self {
             network: Arc::clone(&self.network),
             set: Arc::clone(&self.set),

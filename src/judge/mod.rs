@@ -109,11 +109,12 @@ impl Judge {
         }
         let values = storage.store_admitted(candidate, property);
         // Looked at once more, whatever `store` promises: nothing below this line may be outside.
-        let inside = storage.holds(&values) && property.admits(&widened(&values));
+        let inside = storage.holds(&values);
+        let admitted = inside && property.admits(&widened(&values));
         let (ours, theirs) = (self.network.logits(&widened(&values)), self.replayed(&values)?);
-        let (value, value_f32) = (property.value(&ours), property.value(&theirs));
-        let point = StoredPoint::new(values, value, value_f32, set);
-        Ok(if inside && property.holds(&ours) && property.holds(&theirs) {
+        let both = [property.value(&ours), property.value(&theirs)];
+        let point = StoredPoint::new(values, both, inside, set);
+        Ok(if admitted && property.holds(&ours) && property.holds(&theirs) {
             Judgement::Witness(Witness::new(point))
         } else {
             Judgement::Harmless(point)

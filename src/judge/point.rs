@@ -15,15 +15,21 @@ pub struct StoredPoint {
     value_f32: f64,
     distance: f64,
     changed: usize,
+    inside: bool,
 }
 
 impl StoredPoint {
-    pub(super) fn new(values: Vec<f32>, value: f64, value_f32: f64, set: &InputSet) -> Self {
+    pub(super) fn new(
+        values: Vec<f32>,
+        [value, value_f32]: [f64; 2],
+        inside: bool,
+        set: &InputSet,
+    ) -> Self {
         let wide = widened(&values);
         let norm = set.as_ball().map_or(Norm::L1, |ball| ball.norm);
         let distance = norm.distance(&wide, set.centre());
         let changed = wide.iter().zip(set.centre()).filter(|(x, centre)| x != centre).count();
-        Self { values, value, value_f32, distance, changed }
+        Self { values, value, value_f32, distance, changed, inside }
     }
 
     /// The values.
@@ -44,6 +50,11 @@ impl StoredPoint {
     /// Distance from the set's centre, in the norm of the ball, or in L1 where the set is none.
     pub fn distance(&self) -> f64 {
         self.distance
+    }
+
+    /// Whether it lies in the set. Where `f32` holds no point of the set nearby, it does not.
+    pub fn is_inside(&self) -> bool {
+        self.inside
     }
 
     /// Number of values that differ from the centre's.
@@ -120,9 +131,12 @@ impl Judgement {
         })
     }
 
-    /// Whether the point's value exceeds one of these bounds.
+    /// Whether the point's value exceeds one of these bounds. What is outside may.
     fn check(&self, bounds: &[CertifiedBound]) -> Result<(), Contradiction> {
         let point = self.point();
+        if !point.inside {
+            return Ok(());
+        }
         for bound in bounds {
             let values = [Some(point.value), bound.holds_in_f32().then_some(point.value_f32)];
             if let Some(margin) = values.into_iter().flatten().find(|m| *m > bound.value()) {

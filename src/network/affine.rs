@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use faer::{Mat, MatRef};
 
@@ -12,7 +13,8 @@ use super::dense::DenseMatrix;
 /// One affine map `g = W h + b`.
 #[derive(Clone)]
 pub struct AffineMap {
-    weights: DenseMatrix,
+    /// Networks that begin with the same layers share them.
+    weights: Arc<DenseMatrix>,
     bias: Vec<f64>,
 }
 
@@ -43,7 +45,8 @@ impl AffineMap {
         weight: impl FnMut(usize, usize) -> f64,
         bias: Vec<f64>,
     ) -> Self {
-        Self { weights: DenseMatrix::new(Mat::from_fn(outputs, inputs, weight)), bias }
+        let weights = DenseMatrix::new(Mat::from_fn(outputs, inputs, weight));
+        Self { weights: Arc::new(weights), bias }
     }
 
     /// The map with these weights, for each output the inputs that have one, and this bias.
@@ -58,7 +61,7 @@ impl AffineMap {
                 weights[(output, input as usize)] = weight;
             }
         }
-        Self { weights: DenseMatrix::new(weights), bias }
+        Self { weights: Arc::new(DenseMatrix::new(weights)), bias }
     }
 
     /// Number of values that it takes.

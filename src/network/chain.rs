@@ -71,6 +71,14 @@ impl Network {
         Ok(network)
     }
 
+    /// This network with more layers behind it.
+    ///
+    /// # Errors
+    /// As [`Network::from_layers`].
+    pub fn followed_by(&self, layers: Vec<Layer>) -> Result<Self, NetworkError> {
+        Self::from_layers(self.layers.iter().cloned().chain(layers).collect())
+    }
+
     /// All layers, first to last.
     pub fn layers(&self) -> &[Layer] {
         &self.layers

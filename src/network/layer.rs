@@ -42,6 +42,12 @@ impl Layer {
         Self { rounding, ..self }
     }
 
+    /// The same for a layer that is in no file: it is not run in f32, so there are no rounding errors.
+    pub fn without_rounding(self) -> Self {
+        let rounding = LayerRounding { operations: 0, ..self.rounding };
+        Self { rounding, ..self }
+    }
+
     /// The affine map.
     pub fn affine(&self) -> &AffineMap {
         &self.affine
@@ -86,7 +92,7 @@ pub struct LayerRounding {
     pub gain: Vec<f64>,
     /// Magnitudes that went into the bias; at least its own.
     pub offset: Vec<f64>,
-    /// Operations one after the other, at most, from the layer's inputs to its outputs.
+    /// Operations one after the other, at most, from the layer's inputs to its outputs. None: nothing is rounded.
     pub operations: usize,
 }
 

@@ -5,9 +5,12 @@
 
 mod answer;
 mod error;
+mod known;
 mod options;
 mod pipeline;
 mod property;
+mod shared_bounds;
+mod smallest_row;
 mod solver;
 
 use std::sync::Arc;

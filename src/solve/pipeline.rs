@@ -4,8 +4,9 @@
 
 use std::ops::ControlFlow;
 
-use super::answer::{Solution, Stop, TreeSummary};
+use super::answer::{Solution, Stop};
 use super::error::SolveError;
+use super::known::Known;
 use super::options::{BranchLimits, Goal, SolveOptions};
 use super::solver::Solver;
 use crate::bounds::{Arithmetic, BoundOptions, CertifiedBound};
@@ -15,7 +16,6 @@ use crate::branch::{
 use crate::budget::Budget;
 use crate::observer::Observer;
 use crate::problem::{Candidate, Objective, Problem, Property};
-use crate::proof::Claim;
 use crate::search::{Method, SearchOptions, SearchResult, ascend, search};
 use crate::tolerance::OPTIMAL_GAP;
 
@@ -53,18 +53,20 @@ impl<'s> Pipeline<'s> {
     }
 
     pub fn answer(&self) -> Result<Solution, SolveError> {
-        let options = &self.solver.options;
-        let root = match self.goal {
+        let known = match self.goal {
             Goal::Optimum => self.optimum(),
             Goal::Verdict => self.verdict(),
         };
-        let (known, tree) = match options.branch.filter(|_| root.stop.may_branch()) {
-            Some(limits) => self.branch(root, limits),
-            None => (root, TreeSummary::default()),
-        };
-        let solver = self.solver;
-        let judgement = solver.judge.judge(&solver.set, self.property, &known.search.best.point)?;
-        let bounds = known.bounds();
+        self.conclude(self.branch(known))
+    }
+
+    /// Judges the best point, and says what is known.
+    pub fn conclude(&self, known: Known) -> Result<Solution, SolveError> {
+        let (solver, bounds) = (self.solver, known.bounds());
+        let Known { stop, .. } = known;
+        let search = known.search.clone();
+        let search = search.unwrap_or_else(|| ascend(&self.problem, self.budget));
+        let judgement = solver.judge.judge(&solver.set, self.property, &search.best.point)?;
         let constant = self.problem.question.constant;
         let excess = constant - self.threshold.unwrap_or(0.0);
         let excesses: Vec<CertifiedBound> = bounds.iter().map(|bound| bound.plus(excess)).collect();
@@ -74,9 +76,9 @@ impl<'s> Pipeline<'s> {
             verdict: self.threshold.map(|_| verdict),
             judgement,
             bound: bound.min_by(|a, b| a.value().total_cmp(&b.value())),
-            search: known.search.clone(),
-            tree,
-            stop: known.stop,
+            search,
+            tree: known.tree.clone(),
+            stop,
             claims: known.claims(),
             seed: self.search.seed,
         })
@@ -90,7 +92,7 @@ impl<'s> Pipeline<'s> {
     /// Whether a candidate is a witness, once it is stored.
     fn is_witness(&self, candidate: &Candidate) -> bool {
         let solver = self.solver;
-        self.cutoff().is_some_and(|cutoff| candidate.margin > cutoff)
+        self.cutoff().is_some_and(|cutoff| candidate.margin >= cutoff)
             && solver
                 .judge
                 .judge(&solver.set, self.property, &candidate.point)
@@ -142,39 +144,66 @@ impl<'s> Pipeline<'s> {
         let optimal = proof.bound.value() - OPTIMAL_GAP;
         let found = self.search(Arithmetic::Exact, |better| better.margin > optimal);
         let stop = Stop::of_search(found.stop, Stop::Optimal);
-        Known::new(found.after(ascended), bounds, stop)
+        Known::new(Some(found.after(ascended)), bounds, stop)
     }
 
     /// Cheap attack, bound, search: whichever decides first.
     fn verdict(&self) -> Known {
-        let Some(cutoff) = self.cutoff() else { return self.optimum() };
-        let ascended = self.ascend();
-        if let Some(found) = ascended.clone().filter(|found| self.is_witness(&found.best)) {
-            self.observer.better(&found.best);
-            return Known::new(found, Vec::new(), Stop::First);
+        if self.threshold.is_none() {
+            return self.optimum();
         }
+        let mut known = self.attack();
+        if known.is_open() {
+            self.bound(&mut known);
+        }
+        if known.is_open() {
+            self.search_on(&mut known);
+        }
+        known
+    }
+
+    /// The cheap attack.
+    pub fn attack(&self) -> Known {
+        let ascended = self.ascend();
+        let witness = ascended.as_ref().filter(|found| self.is_witness(&found.best));
+        if let Some(found) = witness {
+            self.observer.better(&found.best);
+            return Known::new(ascended, Vec::new(), Stop::First);
+        }
+        Known::new(ascended, Vec::new(), Stop::NoGain)
+    }
+
+    /// The bound of the whole set, if there is a threshold to be below.
+    pub fn bound(&self, known: &mut Known) {
+        let Some(cutoff) = self.cutoff() else { return };
         let bound = self.certify(cutoff, &self.budget.half());
         self.tell_bounds(std::slice::from_ref(&bound));
         if bound.bound.value() < cutoff {
-            let found = ascended.unwrap_or_else(|| ascend(&self.problem, self.budget));
-            return Known::new(found, vec![bound], Stop::Robust);
+            known.stop = Stop::Robust;
         }
-        let found = self.search(Arithmetic::F32, |better| self.is_witness(better));
-        let stop = Stop::of_search(found.stop, Stop::First);
-        Known::new(found.after(ascended), vec![bound], stop)
+        known.whole.push(bound);
     }
 
-    /// Branches where the bounds of the whole set have not decided: first for the verdict, in f32, then, if the optimum is wanted, for
-    /// the gap.
-    fn branch(&self, mut known: Known, limits: BranchLimits) -> (Known, TreeSummary) {
-        let mut tree = TreeSummary::default();
+    /// The search for a witness.
+    pub fn search_on(&self, known: &mut Known) {
+        let found = self.search(Arithmetic::F32, |better| self.is_witness(better));
+        known.stop = Stop::of_search(found.stop, Stop::First);
+        known.search = Some(found.after(known.search.take()));
+    }
+
+    /// Branches, if that is asked for, where the bounds of the whole set have not decided: first for the verdict, in f32, then, if the optimum
+    /// is wanted, for the gap.
+    pub fn branch(&self, mut known: Known) -> Known {
+        let limits = self.solver.options.branch.filter(|_| known.is_open());
+        let Some(limits) = limits else { return known };
         if let Some(cutoff) = self.cutoff() {
             let of_sign = known.whole.iter().find(|proven| proven.bound.holds_in_f32()).cloned();
             let is_below = of_sign.as_ref().is_some_and(|proven| proven.bound.value() < cutoff);
-            if !is_below && !self.is_witness(&known.search.best) {
+            let found = known.search.as_ref().is_some_and(|found| self.is_witness(&found.best));
+            if !is_below && !found {
                 let root = of_sign.unwrap_or_else(|| self.certify(cutoff, &self.budget.half()));
                 let until = Until::Below(cutoff);
-                let result = self.tree(&known, Arithmetic::F32, root, until, limits, &mut tree);
+                let result = self.tree(&mut known, Arithmetic::F32, root, until, limits);
                 known.add(result, Stop::Robust, self.budget);
             }
         }
@@ -183,24 +212,23 @@ impl<'s> Pipeline<'s> {
             let exact = known.whole.iter().find(|proven| !proven.bound.holds_in_f32());
             if let Some(root) = exact.cloned() {
                 let until = Until::Gap(limits.gap);
-                let result = self.tree(&known, Arithmetic::Exact, root, until, limits, &mut tree);
+                let result = self.tree(&mut known, Arithmetic::Exact, root, until, limits);
                 known.add(result, Stop::Optimal, self.budget);
             }
         }
-        (known, tree)
+        known
     }
 
     /// One tree, from the best point known.
     fn tree(
         &self,
-        known: &Known,
+        known: &mut Known,
         arithmetic: Arithmetic,
         root: ProvenBound,
         until: Until,
         BranchLimits { nodes, parallel, .. }: BranchLimits,
-        tree: &mut TreeSummary,
     ) -> BranchResult {
-        let nodes = nodes - tree.nodes.min(nodes);
+        let nodes = nodes - known.tree.nodes.min(nodes);
         let keep = self.solver.options.proofs;
         let options = BranchOptions { nodes, until, keep, few: FEW, parallel };
         let watch = |event: TreeEvent| {
@@ -217,49 +245,11 @@ impl<'s> Pipeline<'s> {
         };
         let begun = self.budget.elapsed();
         let linear = self.solver.bounds(arithmetic, &self.budget.half());
-        let best = known.search.best.clone();
+        let best = known.search.get_or_insert_with(|| ascend(&self.problem, self.budget));
+        let best = best.best.clone();
         let result =
             branch_and_bound(&self.problem, linear, root, best, &options, self.budget, watch);
-        tree.add(&result, self.budget.elapsed() - begun);
+        known.tree.add(&result, self.budget.elapsed() - begun);
         result
-    }
-}
-
-/// What is known so far.
-struct Known {
-    search: SearchResult,
-    /// By bounds of the whole set, at most one for each arithmetic.
-    whole: Vec<ProvenBound>,
-    /// By branch and bound.
-    divided: Vec<(CertifiedBound, Option<Claim>)>,
-    stop: Stop,
-}
-
-impl Known {
-    fn new(search: SearchResult, whole: Vec<ProvenBound>, stop: Stop) -> Self {
-        Self { search, whole, divided: Vec::new(), stop }
-    }
-
-    /// Adds what branch and bound found that was to show `proven`.
-    fn add(&mut self, mut result: BranchResult, proven: Stop, budget: &Budget) {
-        self.stop = Stop::of_branch(result.stop, proven);
-        self.divided.push((result.bound, result.claim()));
-        self.search.improve(&result.best, budget.elapsed());
-    }
-
-    fn bounds(&self) -> Vec<CertifiedBound> {
-        let divided = self.divided.iter().map(|(bound, _)| *bound);
-        self.whole.iter().filter_map(ProvenBound::certified).chain(divided).collect()
-    }
-
-    /// The lowest claim in exact arithmetic, and that in f32.
-    fn claims(self) -> Vec<Claim> {
-        let of_whole = self.whole.iter().filter_map(ProvenBound::claim);
-        let all: Vec<Claim> =
-            self.divided.into_iter().filter_map(|(_, claim)| claim).chain(of_whole).collect();
-        let (in_f32, exact): (Vec<Claim>, Vec<Claim>) = all.into_iter().partition(|c| c.f32);
-        let lowest =
-            |claims: Vec<Claim>| claims.into_iter().min_by(|a, b| a.bound.total_cmp(&b.bound));
-        [exact, in_f32].into_iter().filter_map(lowest).collect()
     }
 }

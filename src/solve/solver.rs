@@ -1,16 +1,18 @@
 //! What questions about one network and one set share.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::options::SolveOptions;
-use crate::bounds::{Arithmetic, BoundOptions, LinearBounds, UpperRelaxation};
+use super::shared_bounds::SharedBounds;
+use super::smallest_row::with_smallest_row;
+use crate::bounds::{Arithmetic, BoundOptions, LinearBounds};
 use crate::branch::ProvenBound;
 use crate::budget::Budget;
 use crate::encode::{Milp, MilpWriteError};
 use crate::judge::{Judge, JudgeError, Judgement};
 use crate::network::Trace;
-use crate::problem::{Objective, Problem, Property};
+use crate::problem::{Conjunction, Objective, Problem, Property};
 use crate::search::ascend_from;
 use crate::sets::InputSet;
 
@@ -19,15 +21,23 @@ pub struct Solver {
     pub(super) judge: Judge,
     pub(super) set: InputSet,
     pub(super) options: SolveOptions,
-    exact: OnceLock<Arc<LinearBounds>>,
-    in_f32: OnceLock<Arc<LinearBounds>>,
+    bounds: Arc<SharedBounds>,
 }
 
 impl Solver {
     /// Nothing is computed yet.
     pub fn new(judge: Judge, set: InputSet, options: &SolveOptions) -> Self {
-        let (exact, in_f32) = (OnceLock::new(), OnceLock::new());
-        Self { judge, set, options: *options, exact, in_f32 }
+        let bounds = SharedBounds::new(judge.network(), &set, options.branch.is_some());
+        Self { judge, set, options: *options, bounds: Arc::new(bounds) }
+    }
+
+    /// The solver whose only output is the smallest row of a conjunction. It shares what is known about this one's neurons, and the judge
+    /// still judges this one's outputs. `None` if there are less than two rows.
+    pub(super) fn of_smallest_row(&self, conjunction: &Conjunction) -> Option<Self> {
+        let network = Arc::new(with_smallest_row(self.bounds.network(), conjunction)?);
+        let bounds = Arc::new(self.bounds.of_longer(&network));
+        let (judge, set) = (self.judge.clone(), self.set.clone());
+        Some(Self { judge, set, options: self.options, bounds })
     }
 
     /// Where inputs may lie.
@@ -47,19 +57,12 @@ impl Solver {
 
     /// The problem of maximising an objective over this set.
     pub fn problem(&self, objective: &Objective) -> Problem {
-        Problem::new(self.judge.network(), self.set.clone(), objective.clone())
+        Problem::new(self.bounds.network(), self.set.clone(), objective.clone())
     }
 
     /// Bounds of the neurons, made when they are first asked for.
     pub fn bounds(&self, arithmetic: Arithmetic, budget: &Budget) -> &Arc<LinearBounds> {
-        let cell = match arithmetic {
-            Arithmetic::Exact => &self.exact,
-            Arithmetic::F32 => &self.in_f32,
-        };
-        let branches = self.options.branch.is_some();
-        let new = if branches { LinearBounds::divisible } else { LinearBounds::new };
-        let (network, above) = (self.judge.network(), UpperRelaxation::Envelopes);
-        cell.get_or_init(|| Arc::new(new(network, &self.set, above, arithmetic, budget)))
+        self.bounds.get(arithmetic, budget)
     }
 
     /// A bound that holds in f32, no lower than it takes to be below `cutoff`.

@@ -1,11 +1,12 @@
 //! `rw-adv maximize` as a user runs it, on answers that are known by hand or that branch and bound agrees with.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::Command;
 use std::time::Duration;
 
-use assert_cmd::Command;
 use rw_adv::budget::Budget;
 use rw_adv::formula::Linear;
 use rw_adv::maximize::{Maximization, Maximum};
@@ -15,48 +16,36 @@ use rw_adv::sets::Domain;
 use rw_adv::solve::SolveOptions;
 use serde_json::Value;
 
-const MNIST: &str = "models/mnist_2x16.onnx";
+use common::{
+    BackgroundRun, FIXTURE, directory, ends_with, file, number, read, read_json, refused, rw_adv,
+    succeeds, typed,
+};
+
 /// 8 inputs, one output.
 const REGRESSOR: &str = "tests/zoo/accepted/skl_regressor.onnx";
 /// 5 inputs, 5 outputs.
 const ACAS: &str = "tests/zoo/accepted/acasxu_style.onnx";
 
-fn rw_adv(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("rw-adv").expect("the binary is built");
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RW_ADV_LOG");
-    command.arg("maximize").args(arguments);
-    command
+fn maximize(arguments: &[&str]) -> Command {
+    rw_adv(&[&["maximize"], arguments].concat())
 }
 
 fn stdout(arguments: &[&str]) -> String {
-    let output = rw_adv(arguments).assert().success().get_output().clone();
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+    common::stdout(&[&["maximize"], arguments].concat())
+}
+
+/// Runs with a mistake in it: nothing on stdout, one line on stderr that ends like this.
+fn mistake(arguments: &[&str], end: &str) {
+    common::mistake(&[&["maximize"], arguments].concat(), &["rw-adv: ", &format!("{end}\n")]);
 }
 
 fn record(arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(&[arguments, &["--json"]].concat())).expect("JSON")
 }
 
-/// Runs with a mistake in it: exit code 2, nothing on stdout, one line on stderr that ends like this.
-fn mistake(arguments: &[&str], end: &str) {
-    let output = rw_adv(arguments).assert().code(2).get_output().clone();
-    let line = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(line.lines().count(), 1, "{line}");
-    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert!(
-        line.starts_with("rw-adv: ") && line.trim_end().ends_with(end),
-        "expected {end:?} in: {line}"
-    );
-}
-
 fn numbers(value: &Value) -> Vec<f64> {
     let numbers = value.as_array().expect("an array").iter();
     numbers.map(|number| number.as_f64().expect("a number")).collect()
-}
-
-fn number(record: &Value, field: &str) -> f64 {
-    record[field].as_f64().unwrap_or_else(|| panic!("{field} of {record}"))
 }
 
 /// Equal but for the last digit: `serde_json` reads numbers no better.
@@ -68,7 +57,7 @@ fn assert_same(ours: &[f64], theirs: &[f64]) {
     );
 }
 
-/// A text file that goes away with its directory.
+/// A file of constraints that goes away with its directory.
 struct Limits {
     _directory: tempfile::TempDir,
     path: PathBuf,
@@ -76,14 +65,12 @@ struct Limits {
 
 impl Limits {
     fn new(text: &str) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let path = directory.path().join("limits.txt");
-        fs::write(&path, text).expect("written");
-        Self { _directory: directory, path }
+        let (directory, path) = file("limits.txt", text);
+        Self { _directory: directory, path: path.into() }
     }
 
     fn path(&self) -> &str {
-        self.path.to_str().expect("UTF-8")
+        typed(&self.path)
     }
 }
 
@@ -139,7 +126,7 @@ fn searches_reach_what_branch_and_bound_claims_to_be_optimal() {
 fn a_constraint_makes_value_and_bound_smaller() {
     let sum: Vec<String> = (0..784).map(|i| format!("x{i}")).collect();
     let limits = Limits::new(&format!("{} <= 10\n", sum.join(" + ")));
-    let asked = ["--model", MNIST, "--objective", "y0 - 0.5*y3", "--patience", "5"];
+    let asked = ["--model", FIXTURE, "--objective", "y0 - 0.5*y3", "--patience", "5"];
     let free = record(&asked);
     let held = record(&[&asked[..], &["--constraints", limits.path()]].concat());
     assert!(number(&held, "value") < 0.2 * number(&free, "value"), "{held}");
@@ -173,7 +160,7 @@ fn no_time_to_find_a_point_that_keeps_the_constraints_is_said() {
 
 #[test]
 fn the_text_has_all_that_matters() {
-    let text = stdout(&["--model", MNIST, "--objective", "y0 - 0.5*y3"]);
+    let text = stdout(&["--model", FIXTURE, "--objective", "y0 - 0.5*y3"]);
     let lines: Vec<&str> = text.lines().collect();
     let heads = [
         "objective  y0 - 0.5*y3",
@@ -255,13 +242,12 @@ fn branch_and_bound_tells_its_claim() {
 
 #[test]
 fn results_are_stored_and_never_overwritten() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("new/results");
-    let out = out.to_str().expect("UTF-8");
+    let out = typed(&out);
     let arguments = ["--model", ACAS, "--objective", "y0", "--out", out];
     let printed = record(&arguments);
-    let stored = fs::read_to_string(Path::new(out).join("result.json")).expect("there");
-    assert_eq!(serde_json::from_str::<Value>(&stored).expect("JSON"), printed);
+    assert_eq!(read_json(&Path::new(out).join("result.json")), printed);
     let array = fs::read(Path::new(out).join("point.npy")).expect("there");
     let header = String::from_utf8_lossy(&array[..128]).into_owned();
     assert!(header.contains("'<f8'") && header.contains("'shape': (1, 1, 5)"), "{header}");
@@ -277,10 +263,10 @@ fn results_are_stored_and_never_overwritten() {
 
 #[test]
 fn a_finished_result_is_printed_again_and_an_interrupted_one_made_again() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let limits = Limits::new("x0 + x1 <= 0.5\n");
     let out = directory.path().join("results");
-    let text = out.to_str().expect("UTF-8");
+    let text = typed(&out);
     let constraints = ["--constraints", limits.path()];
     let asked = ["--model", ACAS, "--objective", "y0", "--out", text, "--resume"];
     let asked = [&asked[..], &constraints].concat();
@@ -294,19 +280,17 @@ fn a_finished_result_is_printed_again_and_an_interrupted_one_made_again() {
     fs::write(&file, text + "{\"schema\":").expect("written");
     let again = record(&asked);
     assert_eq!((&again["stop"], &again["point"]), (&first["stop"], &first["point"]));
-    assert_eq!(fs::read_to_string(&file).expect("there").lines().count(), 1);
+    assert_eq!(read(&file).lines().count(), 1);
     // What differs is told.
     let other = "holds another run (--seed 0 there, 1 asked); name another directory";
     mistake(&[&asked[..], &["--seed", "1"]].concat(), other);
     fs::write(&limits.path, "x0 + x1 <= 0.25\n").expect("written");
-    let output = rw_adv(&asked).assert().code(2).get_output().clone();
-    let line = String::from_utf8(output.stderr).expect("text");
-    assert!(line.contains("(other constraints: SHA-256 "), "{line}");
+    refused(maximize(&asked), &["(other constraints: SHA-256 "]);
 }
 
 #[test]
 fn a_threshold_is_judged_on_both_sides_of_the_optimum() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("results");
     let asked = ["--model", ACAS, "--objective", "y0 - 0.5*y3", "--branch", "--threshold"];
     let judged = |threshold: &str, goal: &str, more: &[&str]| {
@@ -324,7 +308,7 @@ fn a_threshold_is_judged_on_both_sides_of_the_optimum() {
     }
     // What exceeds the threshold is stored as it was replayed.
     let threshold = value - 0.01;
-    let found = judged(&threshold.to_string(), "verdict", &["--out", out.to_str().expect("UTF-8")]);
+    let found = judged(&threshold.to_string(), "verdict", &["--out", typed(&out)]);
     assert_eq!(found["witness"], "witness.npy");
     let array = fs::read(out.join("witness.npy")).expect("there");
     let values: Vec<f32> =
@@ -345,9 +329,9 @@ fn goal_of(goal: &str) -> Value {
 
 #[test]
 fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let out = directory.path().join("results");
-    let asked = ["--model", ACAS, "--objective", "y0", "--out", out.to_str().expect("UTF-8")];
+    let asked = ["--model", ACAS, "--objective", "y0", "--out", typed(&out)];
     let text = stdout(&[&asked[..], &["--dry-run"]].concat());
     for line in ["settings  box [0.0,1.0]", "          objective y0"] {
         assert!(text.contains(line), "{text}");
@@ -359,19 +343,18 @@ fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
             .expect("JSON");
     assert_eq!(manifest["contents"], "maximum");
     stdout(&asked);
-    let stored = fs::read_to_string(out.join("manifest.json")).expect("there");
-    assert_eq!(serde_json::from_str::<Value>(&stored).expect("JSON"), manifest);
+    assert_eq!(read_json(&out.join("manifest.json")), manifest);
 }
 
 #[test]
 fn the_model_is_written_for_other_solvers() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory();
     let limits = Limits::new("x0 + x1 <= 0.5\n");
     for (name, words) in
         [("net.lp", ["up_0", "h_1_", "z_1_"]), ("net.mps", ["ROWS", "up_4", "INTORG"])]
     {
         let path = directory.path().join(name);
-        let file = path.to_str().expect("UTF-8");
+        let file = typed(&path);
         stdout(&[
             "--model",
             ACAS,
@@ -382,7 +365,7 @@ fn the_model_is_written_for_other_solvers() {
             "--write-model",
             file,
         ]);
-        let text = fs::read_to_string(&path).expect("written");
+        let text = read(&path);
         for word in words {
             assert!(text.contains(word), "{word} in {text}");
         }
@@ -398,7 +381,7 @@ fn the_model_is_written_for_other_solvers() {
 
 #[test]
 fn every_mistake_is_one_line() {
-    let asked = |objective| vec!["--model", MNIST, "--objective", objective];
+    let asked = |objective| vec!["--model", FIXTURE, "--objective", objective];
     mistake(
         &asked("y0 + y10"),
         "--objective: column 6: there is no y10: the model has 10 outputs, y0 to y9",
@@ -447,7 +430,7 @@ fn every_mistake_is_one_line() {
     mistake(&apgd, refused);
     // What is refused leaves no directory behind.
     let out = limits.path.with_file_name("out");
-    mistake(&[&apgd[..], &["--out", out.to_str().expect("UTF-8")]].concat(), refused);
+    mistake(&[&apgd[..], &["--out", typed(&out)]].concat(), refused);
     assert!(!out.exists());
     // Bounds alone are a box.
     let limits = Limits::new("x0 = 0.5");
@@ -462,25 +445,11 @@ fn every_mistake_is_one_line() {
 
 #[test]
 fn time_limit_and_interrupt_end_with_what_was_found() {
-    let endless = ["--model", MNIST, "--objective", "y0", "--patience", "100000000", "--json"];
+    let endless = ["--model", FIXTURE, "--objective", "y0", "--patience", "100000000", "--json"];
     let limited = record(&[&endless[..6], &["--time-limit", "0.3"]].concat());
     assert_eq!(limited["stop"], "time");
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_rw-adv"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .arg("maximize")
-        .args(endless)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("started");
-    std::thread::sleep(Duration::from_secs(2));
-    let id = child.id().to_string();
-    assert!(
-        std::process::Command::new("kill").args(["-INT", &id]).status().expect("runs").success()
-    );
-    let mut text = String::new();
-    let reader = child.stdout.as_mut().expect("piped");
-    std::io::Read::read_to_string(reader, &mut text).expect("text");
-    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    let run = BackgroundRun::start(maximize(&endless));
+    let (text, _) = run.interrupt_after(Duration::from_secs(2));
     let record: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(record["stop"], "interrupted");
     assert!(number(&record, "value") > 0.0, "{text}");
@@ -490,16 +459,11 @@ fn time_limit_and_interrupt_end_with_what_was_found() {
 fn a_proof_of_a_maximum_holds_and_a_forged_one_does_not() {
     let limits = Limits::new("x0 + x1 - 2*x3 <= 0.5\nx2 = 0.25\n");
     let proofs = limits.path.with_file_name("proofs");
-    let (constraints, directory) =
-        (limits.path.display().to_string(), proofs.display().to_string());
-    let asked = ["--model", ACAS, "--objective", "y0 - y1 + 3", "--constraints", &constraints];
-    let more = ["--branch", "200", "--proof", &directory];
+    let asked = ["--model", ACAS, "--objective", "y0 - y1 + 3", "--constraints", limits.path()];
+    let more = ["--branch", "200", "--proof", typed(&proofs)];
     let record = record(&[&asked[..], &more[..]].concat());
-    let check = || {
-        let mut command = assert_cmd::Command::cargo_bin("rw-adv").expect("built");
-        command.args(["check-proof", "--model", ACAS, &directory]).output().expect("runs")
-    };
-    let said = String::from_utf8(check().stdout).expect("text");
+    let check = || rw_adv(&["check-proof", "--model", ACAS, typed(&proofs)]);
+    let said = succeeds(check());
     let bound = format!("{:.6}", number(&record, "upper_bound"));
     assert!(
         said.contains("objective over 5 inputs and 1 constraints") && said.contains(&bound),
@@ -507,9 +471,9 @@ fn a_proof_of_a_maximum_holds_and_a_forged_one_does_not() {
     );
     // The same leaves for a larger box prove no such bound.
     let file = proofs.join("maximum.json");
-    let text = std::fs::read_to_string(&file).expect("a proof");
+    let text = read(&file);
     let wider = text.replacen("\"upper\":[1.0", "\"upper\":[2.0", 1);
     assert_ne!(text, wider);
-    std::fs::write(&file, wider).expect("written");
-    assert_eq!(check().status.code(), Some(1));
+    fs::write(&file, wider).expect("written");
+    ends_with(1, check());
 }

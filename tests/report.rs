@@ -208,7 +208,7 @@ fn an_interrupted_run_has_a_report() {
     let endless = ["--model", FIXTURE, "--images", "6", "--delta", "5", "--patience", "1000000"];
     let more = ["--threads", "2", "--fail-under", "1"];
     let files = ["--out", typed(&out), "--csv", typed(&table)];
-    let run = BackgroundRun::new(rw_adv(&[&endless[..], &more, &files].concat()));
+    let run = BackgroundRun::begin(rw_adv(&[&endless[..], &more, &files].concat()));
     let (printed, _) = run.interrupt_after(Duration::from_millis(300));
     let data = report_data(&out);
     assert_eq!((&data["interrupted"], &data["asked"]), (&true.into(), &6.into()));

@@ -308,7 +308,7 @@ fn interrupted_searches_are_done_again() {
     let whole = directory.path().join("whole");
     let arguments = ["--model", FIXTURE, "--images", "3", "--delta", "4", "--patience", "1000"];
     finish(&arguments, &whole, &[]);
-    let run = BackgroundRun::new(command(&arguments, &out, &[]));
+    let run = BackgroundRun::begin(command(&arguments, &out, &[]));
     run.interrupt_after(Duration::ZERO);
     finish(&arguments, &out, &["--resume"]);
     let name = "results.jsonl";
@@ -372,7 +372,7 @@ fn two_runs_do_not_write_to_one_directory() {
     let directory = directory();
     let out = directory.path().join("out");
     let arguments = ["--model", FIXTURE, "--images", "2", "--delta", "4", "--patience", "1000000"];
-    let first = BackgroundRun::new(command(&arguments, &out, &[]));
+    let first = BackgroundRun::begin(command(&arguments, &out, &[]));
     let words = ["another rw-adv is writing there"];
     refused(command(&arguments, &out, &["--resume"]), &words);
     refused(rw_adv(&["merge", typed(&out)]), &words);

@@ -38,7 +38,7 @@ fn an_interrupted_run_keeps_what_it_found() {
     let out = directory.path().join("out");
     let endless = ["--model", FIXTURE, "--images", "6", "--delta", "5", "--patience", "1000000"];
     let more = ["--threads", "2", "--out", typed(&out)];
-    let run = BackgroundRun::new(rw_adv(&[&endless[..], &more].concat()));
+    let run = BackgroundRun::begin(rw_adv(&[&endless[..], &more].concat()));
     let (_, complaints) = run.interrupt_after(Duration::from_millis(300));
     assert!(complaints.lines().count() <= 1, "{complaints}");
 
@@ -99,7 +99,7 @@ fn interrupted_radii_keep_what_is_known() {
     let out = directory.path().join("out");
     let endless = ["radius", "--model", FIXTURE, "--images", "6", "--patience", "1000000"];
     let more = ["--threads", "2", "--out", typed(&out)];
-    let run = BackgroundRun::new(rw_adv(&[&endless[..], &more].concat()));
+    let run = BackgroundRun::begin(rw_adv(&[&endless[..], &more].concat()));
     let (printed, _) = run.interrupt_after(Duration::from_millis(500));
     assert!(printed.contains("interrupted: "), "{printed}");
     let records = json_lines(&read(&out.join("radii.jsonl")));

@@ -87,7 +87,7 @@ pub fn mistake(arguments: &[&str], words: &[&str]) {
     assert_eq!(refused(rw_adv(arguments), words), "");
 }
 
-/// A run that has begun to work: its first line is printed.
+/// A run that goes on while the test does something else.
 pub struct BackgroundRun {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -95,14 +95,19 @@ pub struct BackgroundRun {
 }
 
 impl BackgroundRun {
-    /// Starts it and waits for the first line.
-    pub fn new(mut command: Command) -> Self {
+    /// Starts it.
+    pub fn start(mut command: Command) -> Self {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("starts");
-        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let mut printed = String::new();
-        stdout.read_line(&mut printed).expect("text");
-        Self { child, stdout, printed }
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        Self { child, stdout, printed: String::new() }
+    }
+
+    /// Starts it and waits for its first line, which is printed when the work begins.
+    pub fn begin(command: Command) -> Self {
+        let mut run = Self::start(command);
+        run.stdout.read_line(&mut run.printed).expect("text");
+        run
     }
 
     /// Ctrl-C after a while; gives what was printed and what was complained of.

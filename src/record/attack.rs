@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
 use super::key::{Key, Resumable, StoredWitness};
+use super::stats::SolveStats;
 use crate::attack::{Answer, Attack};
 use crate::bounds::BoundMethod;
 use crate::data::Sample;
@@ -59,29 +60,9 @@ pub struct AttackRecord {
     pub distance: f64,
     /// Number of pixels in which they differ.
     pub changed_pixels: usize,
-    /// Number of starts searched from.
-    pub starts: usize,
-    /// Number of linear regions walked through.
-    pub regions: usize,
-    /// Number of LPs solved.
-    pub lps: usize,
-    /// Simplex iterations in all of them.
-    pub iterations: usize,
-    /// Parts of the set bounded, with `--branch`.
-    pub nodes: usize,
-    /// Divisions that led to one of them, at most.
-    pub depth: usize,
-    /// Parts that were still to be divided.
-    pub open_nodes: usize,
-    /// Seconds and the bound that was reached then, with `--branch`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bound_trace: Vec<(f64, f64)>,
-    /// Time spent on this record.
-    pub seconds: f64,
-    /// Time from the start of the search until the best point was found.
-    pub seconds_to_best: f64,
-    /// Why the search ended.
-    pub stop: Stop,
+    /// What the pipeline did.
+    #[serde(flatten)]
+    pub stats: SolveStats,
     /// The seed of this search, made of `--seed`, image and target.
     pub seed: u64,
     /// The picture, relative to the result directory.
@@ -123,17 +104,7 @@ impl AttackRecord {
             claimed_bound: search.claimed_bound.filter(|bound| bound.is_finite()),
             distance: point.distance(),
             changed_pixels: point.changed(),
-            starts: search.starts,
-            regions: search.work.regions,
-            lps: search.work.lps,
-            iterations: search.work.iterations,
-            nodes: solution.tree.nodes,
-            depth: solution.tree.depth,
-            open_nodes: solution.tree.open,
-            bound_trace: solution.tree.seconds_and_bounds(),
-            seconds,
-            seconds_to_best: search.time_to_best.as_secs_f64(),
-            stop: solution.stop,
+            stats: SolveStats::new(solution, seconds),
             seed: solution.seed,
             png: None,
             npy: None,
@@ -150,7 +121,7 @@ impl Resumable for AttackRecord {
     }
 
     fn is_finished(&self) -> bool {
-        self.stop != Stop::Interrupted
+        self.stats.stop != Stop::Interrupted
     }
 
     fn contradiction(&self, other: &Self) -> Option<String> {
@@ -183,7 +154,7 @@ impl Resumable for AttackRecord {
     }
 
     fn seconds(&self) -> f64 {
-        self.seconds
+        self.stats.seconds
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::contents::Contents;
 use super::key::{Key, Resumable};
 use super::settings::MaximizeSettings;
+use super::stats::SolveStats;
 use crate::bounds::BoundMethod;
 use crate::judge::Verdict;
 use crate::maximize::Maximum;
@@ -51,29 +52,9 @@ pub struct MaximizeRecord {
     pub at_lower: usize,
     /// Number of inputs at their upper bound, fixed ones left out.
     pub at_upper: usize,
-    /// Number of starts searched from.
-    pub starts: usize,
-    /// Number of linear regions walked through.
-    pub regions: usize,
-    /// Number of LPs (with `--method milp`, MILPs) solved.
-    pub lps: usize,
-    /// Simplex iterations in all of them.
-    pub iterations: usize,
-    /// Parts of the domain bounded, with `--branch`.
-    pub nodes: usize,
-    /// Divisions that led to one of them, at most.
-    pub depth: usize,
-    /// Parts that were still to be divided.
-    pub open_nodes: usize,
-    /// Seconds and the bound that was reached then, with `--branch`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bound_trace: Vec<(f64, f64)>,
-    /// Time spent.
-    pub seconds: f64,
-    /// Time until the best point was found.
-    pub seconds_to_best: f64,
-    /// Why work ended.
-    pub stop: Stop,
+    /// What the pipeline did.
+    #[serde(flatten)]
+    pub stats: SolveStats,
     /// The network's outputs at the point, in `f64`.
     pub outputs: Vec<f64>,
     /// The point, exactly within its bounds.
@@ -92,7 +73,7 @@ impl MaximizeRecord {
         maximum: &Maximum,
         seconds: f64,
     ) -> Self {
-        let (solution, search) = (&maximum.solution, &maximum.solution.search);
+        let solution = &maximum.solution;
         let bounds = || domain.lower.iter().zip(&domain.upper);
         let at = |which: fn((f64, f64, f64)) -> bool| {
             let all = maximum.point.iter().zip(bounds());
@@ -117,17 +98,7 @@ impl MaximizeRecord {
             violation: maximum.violation,
             at_lower: at(|(x, lower, _)| x == lower),
             at_upper: at(|(x, lower, upper)| x == upper && lower < upper),
-            starts: search.starts,
-            regions: search.work.regions,
-            lps: search.work.lps,
-            iterations: search.work.iterations,
-            nodes: solution.tree.nodes,
-            depth: solution.tree.depth,
-            open_nodes: solution.tree.open,
-            bound_trace: solution.tree.seconds_and_bounds(),
-            seconds,
-            seconds_to_best: search.time_to_best.as_secs_f64(),
-            stop: solution.stop,
+            stats: SolveStats::new(solution, seconds),
             outputs: maximum.measurement.outputs.clone(),
             point: maximum.point.clone(),
             witness: None,
@@ -144,7 +115,7 @@ impl Resumable for MaximizeRecord {
     }
 
     fn is_finished(&self) -> bool {
-        self.stop != Stop::Interrupted
+        self.stats.stop != Stop::Interrupted
     }
 
     fn contradiction(&self, other: &Self) -> Option<String> {
@@ -166,7 +137,7 @@ impl Resumable for MaximizeRecord {
     }
 
     fn seconds(&self) -> f64 {
-        self.seconds
+        self.stats.seconds
     }
 }
 

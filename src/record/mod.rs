@@ -12,6 +12,7 @@ mod plan;
 mod radius;
 mod settings;
 mod sketch;
+mod stats;
 mod stored;
 mod summary;
 
@@ -28,6 +29,7 @@ pub use radius::{RADIUS_SCHEMA, RadiusRecord};
 pub use settings::{AttackSettings, CommonSettings, MaximizeSettings, RadiusSettings};
 pub(crate) use sketch::thinned;
 pub use sketch::{PictureSize, Sketch, Sketches};
+pub use stats::SolveStats;
 pub use stored::StoredRun;
 pub use summary::{AttackSummary, Averages, RadiusSummary};
 

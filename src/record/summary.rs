@@ -47,12 +47,12 @@ impl Summarize<AttackRecord> for AttackSummary {
         for record in records {
             *summary.verdicts.entry(record.verdict).or_default() += 1;
             summary.optimal += usize::from(record.optimal);
-            summary.regions += record.regions;
-            summary.lps += record.lps;
-            summary.starts += record.starts;
-            summary.nodes += record.nodes;
+            summary.regions += record.stats.regions;
+            summary.lps += record.stats.lps;
+            summary.starts += record.stats.starts;
+            summary.nodes += record.stats.nodes;
             let is_decided = record.verdict != Verdict::Unknown;
-            summary.by_branching += usize::from(record.nodes > 0 && is_decided);
+            summary.by_branching += usize::from(record.stats.nodes > 0 && is_decided);
         }
         for of_image in by_image(records).values() {
             let first = of_image[0];

@@ -90,7 +90,7 @@ impl TestCase {
             name += &format!(" {file}");
         }
         // `sum()` of an empty list would be −0.
-        let seconds = records.iter().fold(0.0, |sum, record| sum + record.seconds);
+        let seconds = records.iter().fold(0.0, |sum, record| sum + record.stats.seconds);
         let details = records.iter().map(|record| detail(record)).collect();
         Self { name, seconds, outcome, kind, message, details }
     }

@@ -88,7 +88,8 @@ mod tests {
         let (folder, file) = folder_with(&text);
         let found = || {
             let stored = read_run(folder.path()).unwrap();
-            let of = |record: &AttackRecord| (record.image, record.target, record.stop.name());
+            let of =
+                |record: &AttackRecord| (record.image, record.target, record.stats.stop.name());
             stored.records.iter().map(of).collect::<Vec<_>>()
         };
         let expected = [(2, 3, "no_gain"), (2, 8, "no_gain"), (9, 3, "no_gain")];

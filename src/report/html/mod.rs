@@ -68,7 +68,7 @@ pub fn page(stored: &StoredRun) -> io::Result<String> {
     let most = (CURVE_POINTS / records.len().max(1)).max(2);
     let curve =
         |record: &AttackRecord| flat(sketch(record).map_or(&[], |sketch| &sketch.curve), most);
-    let bounds = |record: &AttackRecord| flat(&record.bound_trace, most);
+    let bounds = |record: &AttackRecord| flat(&record.stats.bound_trace, most);
     let largest = |record: &AttackRecord| {
         sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default()
     };

@@ -40,8 +40,8 @@ pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Res
         record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
         record.distance,
         record.changed_pixels,
-        record.starts,
-        record.seconds,
+        record.stats.starts,
+        record.stats.seconds,
         if wrong { "  misclassified" } else { "" }
     )
 }

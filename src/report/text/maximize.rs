@@ -57,22 +57,22 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
             record.constraint_count, record.violation
         )?;
     }
-    if record.nodes > 0 {
+    if record.stats.nodes > 0 {
         writeln!(
             out,
             "branching  {} nodes bounded, {} left open, {} splits deep",
-            record.nodes, record.open_nodes, record.depth
+            record.stats.nodes, record.stats.open_nodes, record.stats.depth
         )?;
     }
     writeln!(
         out,
         "search     {}: {} starts, {} regions, {} LPs in {:.2} s, best after {:.2} s; ended by {}",
         settings.method.name(),
-        record.starts,
-        record.regions,
-        record.lps,
-        record.seconds,
-        record.seconds_to_best,
-        record.stop.name()
+        record.stats.starts,
+        record.stats.regions,
+        record.stats.lps,
+        record.stats.seconds,
+        record.stats.seconds_to_best,
+        record.stats.stop.name()
     )
 }

@@ -45,7 +45,7 @@ impl LinearBounds {
     }
 
     /// The same, ready for [`LinearBounds::within`].
-    pub fn divisible(
+    pub fn splittable(
         network: &Arc<Network>,
         set: &InputSet,
         above: UpperRelaxation,

@@ -3,9 +3,9 @@
 //! A cover begins with the whole set, and a leaf of it is only ever replaced by parts that it was split into. Whoever grows a tree of
 //! splits proposes bounds of parts; the cover checks that they fit: both sides of every split are there, once each, and they are sides of
 //! the same split. So the bound of the root holds for the whole set, at every moment, whatever a search does. A [`CertifiedBound`] comes out
-//! when every leaf is settled, so that a tree that loses a part gets none.
+//! when every leaf is closed, so that a tree that loses a part gets none.
 //!
-//! Where both halves of a split are settled they are folded into one leaf, so that memory is for what is still open. With the evidence of its
+//! Where both halves of a split are closed they are folded into one leaf, so that memory is for what is still open. With the evidence of its
 //! leaves the cover is a proof.
 
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub enum CoverError {
     /// Two parts are not sides of the same split.
     #[error("two parts are sides of different splits")]
     Mismatch,
-    /// The cover has leaves that are not settled.
-    #[error("{0} parts are not settled")]
+    /// The cover has leaves that are not closed.
+    #[error("{0} parts are not closed")]
     Open(usize),
 }
 
@@ -43,9 +43,9 @@ pub struct Cover<E> {
     nodes: Vec<CoverNode>,
     /// Places of nodes that are no longer in use.
     free: Vec<usize>,
-    /// Leaves that are not settled.
+    /// Leaves that are not closed.
     open: usize,
-    leaves: Vec<SettledLeaf<E>>,
+    leaves: Vec<ClosedLeaf<E>>,
 }
 
 #[derive(Debug)]
@@ -59,17 +59,17 @@ struct CoverNode {
 #[derive(Debug)]
 enum NodeState {
     Open(Part),
-    Settled,
+    Closed,
     Split([usize; 2]),
 }
 
-/// The right to split or settle one leaf of a cover.
+/// The right to split or close one leaf of a cover.
 #[derive(Debug)]
 pub struct OpenLeaf(usize);
 
 /// A leaf that is not split further, and what proves its bound.
 #[derive(Clone, Debug)]
-pub struct SettledLeaf<E> {
+pub struct ClosedLeaf<E> {
     /// The part.
     pub part: Part,
     /// No point of the part has a larger value.
@@ -78,13 +78,13 @@ pub struct SettledLeaf<E> {
     pub evidence: E,
 }
 
-/// A cover of which every leaf is settled.
+/// A cover of which every leaf is closed.
 #[derive(Clone, Debug)]
 pub struct CompleteCover<E> {
     /// The bound of the whole set.
     pub bound: CertifiedBound,
-    /// The leaves with evidence, in the order in which they were settled.
-    pub leaves: Vec<SettledLeaf<E>>,
+    /// The leaves with evidence, in the order in which they were closed.
+    pub leaves: Vec<ClosedLeaf<E>>,
 }
 
 /// Where the root is.
@@ -149,7 +149,7 @@ impl<E> Cover<E> {
     /// A new leaf below a node, with its bound: what holds for a part holds for its parts.
     fn add_child(&mut self, parent: usize) -> usize {
         let bound = self.nodes[parent].bound;
-        let node = CoverNode { parent: Some(parent), state: NodeState::Settled, bound };
+        let node = CoverNode { parent: Some(parent), state: NodeState::Closed, bound };
         match self.free.pop() {
             Some(place) => {
                 self.nodes[place] = node;
@@ -173,23 +173,23 @@ impl<E> Cover<E> {
     }
 
     /// Leaves a leaf as it is. Evidence is kept for [`CompleteCover::leaves`].
-    pub fn settle(&mut self, OpenLeaf(leaf): OpenLeaf, evidence: Option<E>) {
+    pub fn close(&mut self, OpenLeaf(leaf): OpenLeaf, evidence: Option<E>) {
         let Some(node) = self.nodes.get_mut(leaf) else { return };
         let NodeState::Open(part) = &node.state else { return };
         if let Some(evidence) = evidence {
             let bound = node.bound.value();
-            self.leaves.push(SettledLeaf { part: part.clone(), bound, evidence });
+            self.leaves.push(ClosedLeaf { part: part.clone(), bound, evidence });
         }
-        node.state = NodeState::Settled;
+        node.state = NodeState::Closed;
         self.open -= 1;
         let mut at = node.parent;
         while let Some(parent) = at {
             let NodeState::Split(children) = self.nodes[parent].state else { break };
-            let settled = |&child: &usize| matches!(self.nodes[child].state, NodeState::Settled);
-            if !children.iter().all(settled) {
+            let closed = |&child: &usize| matches!(self.nodes[child].state, NodeState::Closed);
+            if !children.iter().all(closed) {
                 break;
             }
-            self.nodes[parent].state = NodeState::Settled;
+            self.nodes[parent].state = NodeState::Closed;
             self.free.extend(children);
             at = self.nodes[parent].parent;
         }
@@ -204,7 +204,7 @@ impl<E> Cover<E> {
     /// The bound of the whole set.
     ///
     /// # Errors
-    /// [`CoverError::Open`] when a leaf is not settled.
+    /// [`CoverError::Open`] when a leaf is not closed.
     pub fn complete(self) -> Result<CompleteCover<E>, CoverError> {
         match self.open {
             0 => Ok(CompleteCover { bound: self.nodes[ROOT].bound, leaves: self.leaves }),

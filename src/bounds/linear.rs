@@ -83,7 +83,7 @@ impl LinearBounds {
     }
 
     /// Whether they are ready for [`LinearBounds::within`].
-    pub fn is_divisible(&self) -> bool {
+    pub fn is_splittable(&self) -> bool {
         self.lines.is_some()
     }
 

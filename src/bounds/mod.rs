@@ -24,7 +24,7 @@ mod tests;
 
 pub use certificate::{DualBound, LineBound, ReluLine, SpentMove};
 pub use certified::{BoundMethod, CertifiedBound, EmptyPart, PartBound};
-pub use cover::{CompleteCover, Cover, CoverError, OpenLeaf, SettledLeaf};
+pub use cover::{ClosedLeaf, CompleteCover, Cover, CoverError, OpenLeaf};
 pub use interval::{Interval, Stability};
 pub use interval_arithmetic::interval_arithmetic;
 pub use linear::{Arithmetic, LinearBounds};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::network::NeuronId;
 use crate::sets::{Half, InputSet, MovePart, PixelSplit};
 
-/// A neuron held on or off.
+/// The sign of a neuron: on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sign {
     /// The neuron.

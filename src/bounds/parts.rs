@@ -45,9 +45,9 @@ impl LinearBounds {
     /// All of the set that these bounds were made for, to be split by pixels.
     ///
     /// # Panics
-    /// When these bounds are not [divisible](LinearBounds::divisible).
+    /// When these bounds are not [splittable](LinearBounds::splittable).
     pub fn whole(&self) -> PixelPart {
-        assert!(self.is_divisible(), "divisible bounds");
+        assert!(self.is_splittable(), "splittable bounds");
         PixelPart::new(self.part().clone(), self.moves.whole())
     }
 
@@ -55,9 +55,9 @@ impl LinearBounds {
     /// bounds made for the part itself, but no layer is pushed back through another.
     ///
     /// # Panics
-    /// When these bounds are not [divisible](LinearBounds::divisible), or it is not a part of their [whole](LinearBounds::whole).
+    /// When these bounds are not [splittable](LinearBounds::splittable), or it is not a part of their [whole](LinearBounds::whole).
     pub fn within(&self, part: &PixelPart) -> Self {
-        let lines = self.lines.as_ref().expect("divisible bounds");
+        let lines = self.lines.as_ref().expect("splittable bounds");
         let moves = Arc::new(self.moves.within(part.moves()));
         let mut bounds = Self {
             moves: Arc::clone(&moves),

@@ -69,7 +69,7 @@ impl Expander<'_> {
     /// Bounds of all neurons over a node's part.
     fn bounds_anew(&self, node: &ProvenBound) -> Arc<LinearBounds> {
         let part = node.bound.part();
-        if part.depth() == 0 && self.whole.is_divisible() {
+        if part.depth() == 0 && self.whole.is_splittable() {
             return Arc::clone(self.whole);
         }
         Arc::new(self.whole.of_part(part, self.budget).expect("a part of the whole, exactly split"))

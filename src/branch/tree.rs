@@ -55,11 +55,7 @@ impl Tree {
         while batch.len() < BATCH {
             let Some(node) = self.dive.pop().or_else(|| self.open.pop()) else { break };
             // There may be a better incumbent since.
-            if is_met(node.bound()) {
-                self.settle(node.leaf, node.proven)
-            } else {
-                batch.push(node)
-            }
+            if is_met(node.bound()) { self.close(node.leaf, node.proven) } else { batch.push(node) }
         }
         batch
     }
@@ -92,10 +88,10 @@ impl Tree {
         self.depth = self.depth.max(proven.bound.part().depth());
         self.made += 1;
         match on {
-            _ if is_met(bound) => self.settle(leaf, proven),
+            _ if is_met(bound) => self.close(leaf, proven),
             None => {
                 self.unsplittable = Some(self.unsplittable.map_or(bound, |most| most.max(bound)));
-                self.settle(leaf, proven);
+                self.close(leaf, proven);
             }
             Some(on) => {
                 let node = Node { leaf, proven, on, number: self.made };
@@ -106,8 +102,8 @@ impl Tree {
         }
     }
 
-    fn settle(&mut self, leaf: OpenLeaf, proven: ProvenBound) {
-        self.cover.settle(leaf, proven.certificate);
+    fn close(&mut self, leaf: OpenLeaf, proven: ProvenBound) {
+        self.cover.close(leaf, proven.certificate);
     }
 
     /// The largest bound of a node that is not low enough and cannot be split.
@@ -139,10 +135,10 @@ impl Tree {
     pub fn finish(mut self) -> (CertifiedBound, Vec<Leaf>) {
         let open = std::mem::take(&mut self.open).into_vec();
         for Node { leaf, proven, .. } in open.into_iter().chain(std::mem::take(&mut self.dive)) {
-            self.settle(leaf, proven);
+            self.close(leaf, proven);
         }
-        let CompleteCover { bound, leaves } = self.cover.complete().expect("every node is settled");
-        let leaf = |leaf: crate::bounds::SettledLeaf<Arc<Certificate>>| {
+        let CompleteCover { bound, leaves } = self.cover.complete().expect("every node is closed");
+        let leaf = |leaf: crate::bounds::ClosedLeaf<Arc<Certificate>>| {
             Leaf::new(&leaf.part, leaf.bound, Arc::unwrap_or_clone(leaf.evidence))
         };
         (bound, leaves.into_iter().map(leaf).collect())

@@ -12,7 +12,7 @@ use super::parse::Relation;
 use super::reader::LinearError;
 use crate::sets::{Constraint, Domain};
 
-/// Why a file of constraints makes no domain.
+/// Why a file of constraints does not make a domain.
 #[derive(Debug, thiserror::Error)]
 pub enum ConstraintsError {
     /// The file cannot be read.
@@ -23,7 +23,7 @@ pub enum ConstraintsError {
         /// What the system said.
         error: io::Error,
     },
-    /// A line is no relation.
+    /// A line is not a relation.
     #[error("{}: line {line}: {error}", path.display())]
     Line {
         /// The file.

@@ -2,7 +2,7 @@
 
 use super::linear::Linear;
 
-/// Why a text is no linear expression, and where.
+/// Why a text is not a linear expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct LinearError {

@@ -1,4 +1,4 @@
-//! Proofs that can be checked by somebody else: into which parts the set was split, and why no point of each part exceeds its bound.
+//! Proofs that can be checked by others: into which parts the set was split, and why no point of each part exceeds its bound.
 //!
 //! A proof holds no numbers that have to be believed: slopes and multipliers are proposals, and [`check`] works out itself what follows
 //! from them. It shares no code with the search: only the network, the input set, and the rounding-safe [`bounds`](crate::bounds).

@@ -46,7 +46,7 @@ impl<'r> LeafReplay<'r> {
         arithmetic: Arithmetic,
     ) -> Self {
         let (above, unlimited) = (UpperRelaxation::Envelopes, Budget::unlimited());
-        let whole = LinearBounds::divisible(network, set, above, arithmetic, &unlimited);
+        let whole = LinearBounds::splittable(network, set, above, arithmetic, &unlimited);
         Self { pixels: set.dimension(), objective, whole, fresh: None }
     }
 
@@ -152,10 +152,10 @@ fn split(linear: &LinearBounds, sides: &[SplitSide]) -> Result<ReplayedPart, &'s
     let mut part = linear.whole();
     for &side in sides {
         let SplitSide::Pixel(split, half) = side else {
-            return Err("pixels and neurons are divided without new bounds in between");
+            return Err("pixels and neurons are split without new bounds in between");
         };
         check_split(split, usize::MAX)?;
-        let halves = part.split(split).ok_or("a pixel is divided that does not move")?;
+        let halves = part.split(split).ok_or("a pixel is split that does not move")?;
         let [at_least, at_most] = halves;
         part = if half == Half::AtLeast { at_least } else { at_most };
     }

@@ -54,9 +54,9 @@ impl InputSet {
         // Few pixels are ever used: select and sort just enough of them, instead of all.
         let mut left = budget;
         let mut rest = &mut pixels[..];
-        let mut portion = 16;
+        let mut batch = 16;
         while left > 0.0 && !rest.is_empty() {
-            let many = portion.min(rest.len());
+            let many = batch.min(rest.len());
             if many < rest.len() {
                 rest.select_nth_unstable_by(many - 1, steeper);
             }
@@ -72,7 +72,7 @@ impl InputSet {
                 }
             }
             rest = others;
-            portion *= 4;
+            batch *= 4;
         }
         value
     }

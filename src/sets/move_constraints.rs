@@ -61,7 +61,7 @@ impl MoveConstraints {
             let more = |side: f64| tolerance::CONSTRAINT + allowance.of(magnitude + side.abs());
             let lower = constraint.lower() - at_centre - more(constraint.lower());
             let upper = constraint.upper() - at_centre + more(constraint.upper());
-            // The centre is feasible, so that neither side is beyond it. What overflowed is no limit.
+            // The centre is feasible, so that neither side is beyond it. What overflowed limits nothing.
             ConstraintRow {
                 entries: terms.iter().flat_map(moved).collect(),
                 lower: if lower.is_nan() { f64::NEG_INFINITY } else { lower.min(0.0) },
@@ -135,7 +135,7 @@ impl MoveConstraints {
         multipliers
     }
 
-    /// The multiplier of one row at which the bound is smallest, the others held: `left` is what they leave of the function.
+    /// The multiplier of one row at which the bound is smallest, the others fixed: `left` is what they leave of the function.
     fn best_multiplier(
         &self,
         row: &ConstraintRow,

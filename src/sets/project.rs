@@ -93,10 +93,10 @@ impl InputSet {
             }
             _ => 0.0,
         };
-        let settled = wish.iter().enumerate().map(|(i, wish)| {
+        let nearest = wish.iter().enumerate().map(|(i, wish)| {
             let amount = (wish.abs() - lambda).clamp(0.0, cap(i));
             self.centre[i] + amount.copysign(*wish)
         });
-        settled.collect()
+        nearest.collect()
     }
 }

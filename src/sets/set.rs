@@ -13,7 +13,7 @@ use super::domain::Domain;
 use super::norm::Norm;
 use super::split::{Divide, Half, PixelSplit, exact_sum};
 
-/// A box with an optional budget or constraints. Closed: the strict `< Δ` of the problem is settled when a point is stored.
+/// A box with an optional budget or constraints. Closed: the strict `< Δ` of the problem is a matter of the judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputSet {
     pub(super) centre: Vec<f64>,
@@ -56,7 +56,7 @@ impl InputSet {
     ) -> Self {
         let centre: Vec<f64> = centre.iter().map(|&x| x.into()).collect();
         let PixelRange { lower, upper } = range;
-        // An L1 ball is held back by its budget alone.
+        // In an L1 ball only the budget and the range limit a pixel.
         let (reach, budget) = match norm {
             Norm::L1 => (upper - lower, Some(radius)),
             Norm::Linf => (radius, None),

@@ -49,7 +49,7 @@ impl SharedBounds {
         if let Some(shorter) = &self.shorter {
             return shorter.get(arithmetic, budget).extended(&self.network, budget);
         }
-        let new = if self.divisible { LinearBounds::divisible } else { LinearBounds::new };
+        let new = if self.divisible { LinearBounds::splittable } else { LinearBounds::new };
         new(&self.network, &self.set, UpperRelaxation::Envelopes, arithmetic, budget)
     }
 }

@@ -24,7 +24,7 @@ fn tree(tiny: &TinyProblem, options: &BranchOptions) -> (BranchResult, f64) {
     let (network, set) = (&problem.network, &problem.set);
     let exact = Arithmetic::Exact;
     let linear =
-        LinearBounds::divisible(network, set, UpperRelaxation::Envelopes, exact, &unlimited);
+        LinearBounds::splittable(network, set, UpperRelaxation::Envelopes, exact, &unlimited);
     let linear = Arc::new(linear);
     let proof = linear.prove(problem.weights(), &BoundOptions::default(), &unlimited);
     let root = ProvenBound::of_whole(&proof, true);

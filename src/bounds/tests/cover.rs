@@ -20,7 +20,7 @@ fn bounds() -> LinearBounds {
         point(PIXELS, 1).iter().map(|v| (v.abs() * 256.0).round() / 256.0).collect();
     let set = InputSet::ball(Norm::L1, &centre, 1.0, PixelRange::UNIT);
     let (above, unlimited) = (UpperRelaxation::Envelopes, Budget::unlimited());
-    LinearBounds::divisible(&network, &set, above, Arithmetic::Exact, &unlimited)
+    LinearBounds::splittable(&network, &set, above, Arithmetic::Exact, &unlimited)
 }
 
 fn objective_bound(linear: &LinearBounds, objective: &[f64]) -> PartBound {
@@ -50,7 +50,7 @@ fn of_parts(linear: &LinearBounds, parts: &[PartBound]) -> Result<CertifiedBound
     let (mut cover, root) = cover(linear);
     let leaves = cover.replace(root, &parts.iter().collect::<Vec<_>>());
     for leaf in leaves.into_iter().flatten() {
-        cover.settle(leaf, None);
+        cover.close(leaf, None);
     }
     cover.complete().map(|complete| complete.bound)
 }
@@ -147,7 +147,7 @@ fn a_leaf_that_is_lost_leaves_no_bound() {
     let halves = split(&linear, &linear.whole(), 0, 0.25).map(|half| bound_within(&linear, &half));
     let (mut cover, root) = cover(&linear);
     let mut leaves = cover.replace(root, &[&halves[0], &halves[1]]).expect("both halves");
-    cover.settle(leaves.pop().expect("a leaf"), None);
+    cover.close(leaves.pop().expect("a leaf"), None);
     assert_eq!(cover.complete().expect_err("one is lost"), CoverError::Open(1));
 }
 
@@ -176,12 +176,12 @@ fn settled_leaves_take_no_room() {
         let bounds = [&a, &b].map(|half| bound_within(&linear, half));
         let leaves = cover.replace(open, &[&bounds[0], &bounds[1]]).expect("both halves");
         let [first, second]: [OpenLeaf; 2] = leaves.try_into().expect("two");
-        cover.settle(first, None);
+        cover.close(first, None);
         (part, open) = (b, second);
     }
-    cover.settle(open, None);
+    cover.close(open, None);
     assert_eq!(cover.len(), 1);
-    assert_eq!(cover.value(), cover.complete().expect("all settled").bound.value());
+    assert_eq!(cover.value(), cover.complete().expect("all closed").bound.value());
 }
 
 /// The leaves of a random tree.

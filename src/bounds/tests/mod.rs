@@ -224,7 +224,7 @@ proptest! {
         let objective = point(network.outputs(), seed ^ 2);
         let mut set = set(kind, widths[0], delta, seed);
         let unlimited = Budget::unlimited();
-        let linear = LinearBounds::divisible(&network, &set, UpperRelaxation::Envelopes, Arithmetic::Exact, &unlimited);
+        let linear = LinearBounds::splittable(&network, &set, UpperRelaxation::Envelopes, Arithmetic::Exact, &unlimited);
         let moves = set.moves();
         let mut portion = linear.whole();
         for (index, share, at_least) in divisions {

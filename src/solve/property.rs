@@ -127,9 +127,8 @@ impl Asked<'_> {
 
     /// Attacks all, bounds all, searches all, branches on all that are left. The task that has a witness, as soon as one has.
     fn work(&self, tasks: &mut [Task], budget: &Budget) -> Option<usize> {
-        for at in 0..tasks.len() {
-            let attack = |pipeline: Pipeline, _| pipeline.attack();
-            if tasks[at].step(self, budget, attack) {
+        for (at, task) in tasks.iter_mut().enumerate() {
+            if task.step(self, budget, |pipeline, _| pipeline.attack()) {
                 return Some(at);
             }
         }

@@ -41,6 +41,12 @@ impl<'f> Budget<'f> {
         Self { limit, ..*self }
     }
 
+    /// The same, with no more than this time in all, if that is limited.
+    pub fn capped(&self, most: Option<Duration>) -> Self {
+        let limit = [self.limit, most].into_iter().flatten().min();
+        Self { limit, ..*self }
+    }
+
     /// One of so many equal shares of the time that is left.
     pub fn share(&self, shares: usize) -> Self {
         let elapsed = self.elapsed();

@@ -112,6 +112,7 @@ pub mod search;
 pub mod sets;
 pub mod solve;
 pub mod tolerance;
+pub mod verify;
 pub mod vnnlib;
 pub mod walk;
 

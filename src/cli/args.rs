@@ -14,6 +14,8 @@ use super::radius::RadiusArgs;
 use super::report::ReportArgs;
 use super::screen::ScreenArgs;
 use super::status::StatusArgs;
+use super::supports::SupportsArgs;
+use super::verify::VerifyArgs;
 use crate::bench::Bench;
 
 /// How wrong can a trained ReLU classifier be made within an L1 budget?
@@ -28,6 +30,9 @@ use crate::bench::Bench;
 pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Print the name of the program, as VNN-LIB 2.0 asks for it
+    #[arg(long, hide_short_help = true, exclusive = true)]
+    pub name: bool,
     #[command(flatten)]
     pub screen: ScreenArgs,
     #[command(flatten)]
@@ -55,6 +60,14 @@ pub enum Command {
     /// Works for any dense ReLU network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
     /// minimise, negate the objective. Prints the best value found, a proved upper bound, and the point.
     Maximize(MaximizeArgs),
+    /// Decide VNN-LIB properties: sat with a counterexample, unsat proved, or unknown
+    ///
+    /// VNN-LIB 1.0 and 2.0, plain or gzipped. A file describes the counterexample. `sat` comes with an input in f32 that was replayed in the ONNX
+    /// file itself; `unsat` is proved, also for the file's f32 arithmetic. Ends when it is decided, or at --timeout. Exit code 0 for every
+    /// answer.
+    Verify(VerifyArgs),
+    /// Print what `verify` supports, as VNN-LIB 2.0 asks for it
+    Supports(SupportsArgs),
     /// Check the proofs that --proof wrote: the parts cover the set, and each bound follows from the numbers given for it
     ///
     /// Shares no code with the search except the network and the rounding-safe evaluation of bounds. Exit code 1 if a proof does not hold.

@@ -21,8 +21,8 @@ Usage: rw-adv --model FILE --delta DELTA [OPTIONS]
   --fail-under P   exit with code 1 if less is certified; --csv, --junit FILE
   --threads N      --json  --exit-code  --dry-run  --config FILE  -v  -q
 
-Commands: inspect, radius, maximize, report, status, merge, check-proof, bench,
-completions, man
+Commands: inspect, radius, maximize, verify, report, status, merge, check-proof,
+supports, bench, completions, man
 Each has --help; everything: rw-adv --help
 
 Example: rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5
@@ -34,6 +34,7 @@ Examples:
   rw-adv --model net.onnx --data digits/ --images 3,7,9 --delta 2.5 --json
   rw-adv radius --model models/mnist_2x500.onnx --images 10
   rw-adv maximize --model net.onnx --objective 'y0 - 0.5*y3' --box -1,1 --constraints limits.txt
+  rw-adv verify net.onnx property.vnnlib --timeout 60
 
 Exit codes: 0 finished; 1 an adversary was found (--exit-code) or too few are certified (--fail-under); 2 bad usage
 or input, one line on stderr says which; 130 interrupted; what was found so far is written.";

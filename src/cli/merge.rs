@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{AttackRecord, AttackSummary, Contents, RadiusRecord, RadiusSummary};
+use rw_adv::record::{
+    AttackRecord, AttackSummary, Contents, RadiusRecord, RadiusSummary, VerifyRecord, VerifySummary,
+};
 use rw_adv::report::text;
 use rw_adv::run::{self, Manifest, MergeResult, StoreError};
 
@@ -49,6 +51,10 @@ fn merge(directory: &Path) -> Result<ExitCode> {
             print(&merged, |out| {
                 text::radius::summary(out, &merged.summary, merged.seconds, skipped)
             })
+        }
+        Contents::Instances => {
+            let merged = run::merge::<VerifyRecord, VerifySummary>(directory, &manifest)?;
+            print(&merged, |out| text::verify::summary(out, &merged.summary, merged.seconds))
         }
         Contents::Maximum => bail!("{}: has no shards", directory.display()),
     }

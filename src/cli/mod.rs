@@ -20,8 +20,10 @@ mod report;
 mod run_args;
 mod screen;
 mod status;
+mod supports;
 mod terminal;
 mod usage;
+mod verify;
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -43,9 +45,12 @@ pub fn run() -> Result<ExitCode> {
     args.screen.set_log_level();
     let screen = args.screen.screen();
     match args.command {
+        None if args.name => finished(supports::name()),
         None => attack::run(args.attack, screen),
         Some(Command::Radius(args)) => radius::run(args, screen),
         Some(Command::Maximize(args)) => maximize::run(args),
+        Some(Command::Verify(args)) => verify::run(args, screen),
+        Some(Command::Supports(args)) => finished(supports::run(&args)),
         Some(Command::CheckProof(args)) => check_proof::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Status(args)) => status::run(&args),

@@ -21,7 +21,7 @@ const GRANTED_CPUS: &str = "SLURM_CPUS_PER_TASK";
 #[derive(clap::Args)]
 pub struct RunArgs {
     /// Time limit in seconds for each row of the table [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, visible_alias = "timeout", value_name = "SECONDS", value_parser = positive)]
     pub time_limit: Option<f64>,
     /// Seed of the random starts
     #[arg(long, default_value_t = 0)]

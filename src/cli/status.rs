@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::record::{AttackRecord, Contents, RadiusRecord, Resumable};
+use rw_adv::record::{AttackRecord, Contents, RadiusRecord, Resumable, VerifyRecord};
 use rw_adv::report::text;
 use rw_adv::run::{Manifest, RecordSet};
 
@@ -30,6 +30,7 @@ pub fn run(args: &StatusArgs) -> Result<ExitCode> {
     match manifest.contents() {
         Contents::Attacks => show::<AttackRecord>(&args.directory, &manifest, args),
         Contents::Radii => show::<RadiusRecord>(&args.directory, &manifest, args),
+        Contents::Instances => show::<VerifyRecord>(&args.directory, &manifest, args),
         Contents::Maximum => bail!("{}: has no shards", args.directory.display()),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use rw_adv::judge::Verdict;
 use rw_adv::observer::TreeState;
-use rw_adv::record::{AttackRecord, RadiusRecord, Resumable, json};
+use rw_adv::record::{AttackRecord, RadiusRecord, Resumable, VerifyRecord, json};
 use rw_adv::report::{Paint, Progress, text};
 use rw_adv::run::{BoxError, Sink};
 
@@ -46,6 +46,16 @@ impl PrintedRecord for RadiusRecord {
 
     fn row(&self, out: &mut impl Write, _: Paint) -> io::Result<()> {
         text::radius::row(out, self)
+    }
+}
+
+impl PrintedRecord for VerifyRecord {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        text::verify::header(out)
+    }
+
+    fn row(&self, out: &mut impl Write, paint: Paint) -> io::Result<()> {
+        text::verify::row(out, self, paint)
     }
 }
 

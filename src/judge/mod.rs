@@ -156,6 +156,19 @@ impl Judge {
         Ok(Measurement { value: objective.value(&outputs), value_f32, outputs })
     }
 
+    /// The outputs of the file's own run.
+    ///
+    /// # Errors
+    /// When the file cannot be run.
+    pub fn replay(&self, x: &[f32]) -> Result<Vec<f32>, JudgeError> {
+        let theirs = self.replay.logits(x).map_err(JudgeError::Replay)?;
+        let (found, wanted) = (theirs.len(), self.network.outputs());
+        if found != wanted {
+            return Err(JudgeError::Length { what: "the file's logits", found, wanted });
+        }
+        Ok(theirs)
+    }
+
     fn storage<'s>(&self, set: &'s InputSet) -> Result<Storage<'s>, JudgeError> {
         let (found, wanted) = (set.dimension(), self.network.inputs());
         if found != wanted {
@@ -164,13 +177,8 @@ impl Judge {
         Storage::new(set)
     }
 
-    /// The outputs of the file's own run.
+    /// The same in `f64`.
     fn replayed(&self, x: &[f32]) -> Result<Vec<f64>, JudgeError> {
-        let theirs = self.replay.logits(x).map_err(JudgeError::Replay)?;
-        let (found, wanted) = (theirs.len(), self.network.outputs());
-        if found != wanted {
-            return Err(JudgeError::Length { what: "the file's logits", found, wanted });
-        }
-        Ok(widened(&theirs))
+        Ok(widened(&self.replay(x)?))
     }
 }

@@ -17,7 +17,10 @@ mod runner;
 
 pub use check::Agreement;
 pub use error::{OnnxError, OnnxProblem};
-pub use graph::{NodeNote, Role};
+pub use graph::{NodeNote, Role, operators};
 pub use guard::catches_panics;
 pub use model::OnnxModel;
 pub use runner::{ReplayError, TractRunner};
+
+/// The oldest opset that is read, and the newest that tests cover. Newer ones are read, too.
+pub const OPSETS: (i64, i64) = (graph::OLDEST_OPSET, 21);

@@ -23,6 +23,8 @@ pub struct OnnxModel {
     pub replay: Arc<TractRunner>,
     /// The input's dimensions without the batch, such as `[784]` or `[1, 28, 28]`.
     pub input_dims: Vec<usize>,
+    /// The operators behind the logits that were cut off, such as `Softmax`: the network's outputs are not the file's, only their order is.
+    pub final_ops: Vec<String>,
     /// What became of every node of the file.
     pub nodes: Arc<[NodeNote]>,
     /// How well network and file agreed.
@@ -71,9 +73,10 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
         network.widths(),
         agreement.largest_difference
     );
-    let LogitGraph { notes, opset, .. } = graph;
+    let LogitGraph { notes, opset, final_ops, .. } = graph;
     let (network, nodes) = (Arc::new(network), notes.into());
-    Ok(OnnxModel { network, replay, input_dims, nodes, agreement, opset, sha256 })
+    let final_ops = final_ops.iter().map(|op| op.op().to_owned()).collect();
+    Ok(OnnxModel { network, replay, input_dims, final_ops, nodes, agreement, opset, sha256 })
 }
 
 /// tract's typed graph for one image, and the input shape it was made for.

@@ -12,11 +12,13 @@ pub enum Contents {
     Radii,
     /// One record.
     Maximum,
+    /// One record per network and property file.
+    Instances,
 }
 
 impl Contents {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Attacks, Self::Radii, Self::Maximum];
+    pub const ALL: [Self; 4] = [Self::Attacks, Self::Radii, Self::Maximum, Self::Instances];
 
     /// The name in a manifest.
     pub fn name(self) -> &'static str {
@@ -24,6 +26,7 @@ impl Contents {
             Self::Attacks => "attacks",
             Self::Radii => "radii",
             Self::Maximum => "maximum",
+            Self::Instances => "instances",
         }
     }
 
@@ -33,6 +36,7 @@ impl Contents {
             Self::Attacks => "results.jsonl",
             Self::Radii => "radii.jsonl",
             Self::Maximum => "result.json",
+            Self::Instances => "verify.jsonl",
         }
     }
 

@@ -15,6 +15,7 @@ mod sketch;
 mod stats;
 mod stored;
 mod summary;
+mod verify;
 
 pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
@@ -26,12 +27,15 @@ pub(crate) use outcome::{ImageOutcome, by_image};
 pub use outcome::{ImageOutcomes, image_outcomes};
 pub use plan::Plan;
 pub use radius::{RADIUS_SCHEMA, RadiusRecord};
-pub use settings::{AttackSettings, CommonSettings, MaximizeSettings, RadiusSettings};
+pub use settings::{
+    AttackSettings, CommonSettings, MaximizeSettings, RadiusSettings, VerifySettings,
+};
 pub(crate) use sketch::thinned;
 pub use sketch::{PictureSize, Sketch, Sketches};
 pub use stats::SolveStats;
 pub use stored::StoredRun;
 pub use summary::{AttackSummary, Averages, RadiusSummary};
+pub use verify::{RecordedResult, VERIFY_SCHEMA, VerifyInstance, VerifyRecord, VerifySummary};
 
 pub use crate::judge::Verdict;
 

@@ -107,3 +107,20 @@ pub struct MaximizeSettings {
 fn is_optimum(goal: &Goal) -> bool {
     *goal == Goal::Optimum
 }
+
+/// What was asked of `verify`.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifySettings {
+    /// The list of instances as it was named, or the property.
+    pub instances: String,
+    /// SHA-256 over all networks, properties and timeouts.
+    pub instances_sha256: String,
+    /// Time limit of each record in seconds, if any; the list may have lower ones.
+    pub time_limit: Option<f64>,
+    /// Parts of a set bounded at most.
+    pub branch: Option<usize>,
+    /// Starts in a row without gain that end a search.
+    pub patience: usize,
+    /// The seed.
+    pub seed: u64,
+}

@@ -4,7 +4,7 @@ use std::fmt;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::record::Verdict;
+use crate::record::{RecordedResult, Verdict};
 
 /// Whether text is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,11 +24,28 @@ impl Paint {
             Verdict::Robust => AnsiColor::Green,
             Verdict::Unknown => AnsiColor::Yellow,
         };
-        let style = match self {
+        let style = self.style(colour);
+        format!("{style}{verdict:>width$}{style:#}")
+    }
+
+    /// A result, left-aligned: red for sat, green for unsat, yellow for all else.
+    pub(super) fn result(self, result: RecordedResult, width: usize) -> impl fmt::Display {
+        let colour = match result {
+            RecordedResult::Sat => AnsiColor::Red,
+            RecordedResult::Unsat => AnsiColor::Green,
+            RecordedResult::Unknown | RecordedResult::Timeout | RecordedResult::Error => {
+                AnsiColor::Yellow
+            }
+        };
+        let (style, name) = (self.style(colour), result.name());
+        format!("{style}{name:<width$}{style:#}")
+    }
+
+    fn style(self, colour: AnsiColor) -> Style {
+        match self {
             Self::Plain => Style::new(),
             Self::Coloured => colour.on_default(),
-        };
-        format!("{style}{verdict:>width$}{style:#}")
+        }
     }
 }
 

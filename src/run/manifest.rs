@@ -23,12 +23,13 @@ const MANIFEST_SCHEMA: &str = "rw-adv/manifest/1";
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// Settings that are names of things: their contents have checksums.
-const NAMES: [&str; 4] = ["model", "data", "widths", "constraints"];
+const NAMES: [&str; 5] = ["model", "data", "widths", "constraints", "instances"];
 /// Checksums, and what it means that they differ. Those of the data follow from options.
 const MODEL: (&str, &str) = ("model_sha256", "another model: SHA-256");
-const CONTENTS: [(&str, &str); 2] = [
+const CONTENTS: [(&str, &str); 3] = [
     ("data_sha256", "other images or labels: SHA-256"),
     ("constraints_sha256", "other constraints: SHA-256"),
+    ("instances_sha256", "other networks, properties or timeouts: SHA-256"),
 ];
 
 /// What a result directory is for.

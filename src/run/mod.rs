@@ -25,7 +25,9 @@ pub use batch::{Batch, BatchResult, Destination, RunError, RunLimits};
 pub use error::StoreError;
 pub use finish::write_report;
 pub use job::{BoxError, Job, Sink};
-pub use jobs::{AttackJob, ImageTargets, MaximizeJob, RadiusJob, data_sha256};
+pub use jobs::{
+    AttackJob, ImageTargets, MaximizeJob, RadiusJob, VerifyItem, VerifyJob, data_sha256,
+};
 pub use json_lines::{JsonLine, JsonLines, lines};
 pub use manifest::Manifest;
 pub use merge::{MergeResult, merge};

@@ -42,7 +42,11 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
 
 fn missing(directory: &Path) -> StoreError {
     let path = directory.to_owned();
-    let others = [(Contents::Radii, "radii"), (Contents::Maximum, "the result of maximize")];
+    let others = [
+        (Contents::Radii, "radii"),
+        (Contents::Maximum, "the result of maximize"),
+        (Contents::Instances, "the results of verify"),
+    ];
     let held = Manifest::read(directory).ok().flatten().map(|manifest| manifest.contents());
     let is_held = |kind: Contents| held == Some(kind) || directory.join(kind.file()).exists();
     match others.into_iter().find(|&(kind, _)| is_held(kind)) {

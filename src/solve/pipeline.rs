@@ -16,7 +16,7 @@ use crate::branch::{
 use crate::budget::Budget;
 use crate::observer::Observer;
 use crate::problem::{Candidate, Objective, Problem, Property};
-use crate::search::{Method, SearchOptions, SearchResult, ascend, search};
+use crate::search::{Method, SearchOptions, SearchResult, ascend, climb_from_samples, search};
 use crate::tolerance::OPTIMAL_GAP;
 
 /// The pipeline at work on one objective.
@@ -182,6 +182,25 @@ impl<'s> Pipeline<'s> {
             known.stop = Stop::Robust;
         }
         known.whole.push(bound);
+    }
+
+    /// The attack from many random points, where a box has few inputs.
+    pub fn attack_from_samples(&self, known: &mut Known) {
+        let better = |candidate: &Candidate| {
+            if self.is_witness(candidate) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let found = climb_from_samples(&self.problem, self.search.seed, self.budget, better);
+        let Some(best) = found else { return };
+        if self.is_witness(&best) {
+            self.observer.better(&best);
+            known.stop = Stop::First;
+        }
+        let search = known.search.get_or_insert_with(|| ascend(&self.problem, self.budget));
+        search.improve(&best, self.budget.elapsed());
     }
 
     /// The search for a witness.

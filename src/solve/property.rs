@@ -125,7 +125,7 @@ impl Asked<'_> {
         Task { solver, objective, property: Property { any_of, of_inputs }, known: None }
     }
 
-    /// Attacks all, bounds all, searches all, branches on all that are left. The task that has a witness, as soon as one has.
+    /// Attacks all, bounds all, searches all (two ways), branches on all that are left. The task that has a witness, as soon as one has.
     fn work(&self, tasks: &mut [Task], budget: &Budget) -> Option<usize> {
         for (at, task) in tasks.iter_mut().enumerate() {
             if task.step(self, budget, |pipeline, _| pipeline.attack()) {
@@ -141,6 +141,15 @@ impl Asked<'_> {
         }
         // The most promising first.
         let mut open = open_tasks(tasks);
+        for &at in open.iter().rev() {
+            let attack = |pipeline: Pipeline, mut known| {
+                pipeline.attack_from_samples(&mut known);
+                known
+            };
+            if tasks[at].step(self, budget, attack) {
+                return Some(at);
+            }
+        }
         while let Some(at) = open.pop() {
             let share = budget.half().share(open.len() + 1);
             let search = |pipeline: Pipeline, mut known| {

@@ -3,6 +3,8 @@
 //! In VNN-LIB 1.0 every input `X_i` and output `Y_i` is declared by itself; in 2.0 a network has one input and one output tensor, whose
 //! elements are counted in row-major order.
 
+use serde::{Deserialize, Serialize};
+
 use super::error::{Complaint, Position};
 use super::linear_form::Variable;
 
@@ -19,7 +21,7 @@ pub enum VnnlibVersion {
 }
 
 /// A tensor of VNN-LIB 2.0: name, type and shape, for assignments that are printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorDeclaration {
     /// The name.
     pub name: String,
@@ -42,7 +44,7 @@ impl TensorDeclaration {
 }
 
 /// The one network of a file in VNN-LIB 2.0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkDeclaration {
     /// The name.
     pub name: String,

@@ -13,6 +13,7 @@ mod declarations;
 mod dnf;
 mod error;
 mod expression;
+mod instances;
 mod linear_form;
 mod parser;
 mod query;
@@ -22,4 +23,5 @@ mod token;
 
 pub use declarations::{NetworkDeclaration, TensorDeclaration, VnnlibVersion};
 pub use error::{Position, VnnlibError, VnnlibProblem};
+pub use instances::{InstancesError, ListedInstance};
 pub use query::{InputCase, VnnlibQuery};

@@ -8,7 +8,7 @@ use super::proto::{inputs_of, refuse};
 use crate::onnx::error::OnnxProblem;
 
 /// Before this opset Add and friends broadcast by an attribute instead of by NumPy's rule.
-const OLDEST_OPSET: i64 = 7;
+pub const OLDEST_OPSET: i64 = 7;
 
 /// The file's opset.
 ///

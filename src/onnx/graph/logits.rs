@@ -34,6 +34,11 @@ pub(in crate::onnx) struct FinalOp {
 }
 
 impl FinalOp {
+    /// Its ONNX operator.
+    pub fn op(&self) -> &str {
+        &self.op
+    }
+
     /// Does it run over the axis that holds the classes? `shape` is that of the logits.
     pub fn check_axis(&self, opset: i64, shape: &[usize]) -> Result<(), OnnxProblem> {
         let rank = shape.len() as i64;

@@ -14,9 +14,10 @@ use std::collections::HashSet;
 
 use tract_onnx::pb::{GraphProto, ModelProto, ValueInfoProto};
 
+pub(super) use checks::OLDEST_OPSET;
 pub(super) use input::{GraphInput, InputShape};
 pub(super) use logits::FinalOp;
-pub use roles::{NodeNote, Role};
+pub use roles::{NodeNote, Role, operators};
 
 use self::logits::Logits;
 use self::proto::{inputs_of, name_of};

@@ -29,6 +29,11 @@ const LAYOUT: [&str; 8] =
 /// Results that depend on the shape of their input alone.
 const SHAPE: [&str; 2] = ["Shape", "Size"];
 
+/// The operators that data may flow through, some only in a form that is affine, a ReLU or layout.
+pub fn operators() -> impl Iterator<Item = &'static str> {
+    AFFINE.iter().chain(&RELU).chain(&LAYOUT).chain(&SHAPE).copied()
+}
+
 /// What became of one node of the file.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeNote {

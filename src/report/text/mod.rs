@@ -5,6 +5,7 @@ mod inspect;
 mod maximize;
 pub mod radius;
 mod run;
+pub mod verify;
 
 pub use inspect::inspection;
 pub use maximize::maximum;

@@ -46,10 +46,12 @@ const TOLD: [&str; 6] = ["model", "model_sha256", "widths", "data", "data_sha256
 pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let Plan { settings, items, asked, finished, .. } = plan;
     let told = |name: &str| json::text(settings.get(name));
-    let widths = settings.get("widths").and_then(Value::as_array);
-    let widths: Vec<String> = widths.into_iter().flatten().map(Value::to_string).collect();
-    writeln!(out, "model     {} ({})", told("model"), widths.join(" -> "))?;
-    writeln!(out, "          SHA-256 {}", told("model_sha256"))?;
+    if settings.contains_key("model") {
+        let widths = settings.get("widths").and_then(Value::as_array);
+        let widths: Vec<String> = widths.into_iter().flatten().map(Value::to_string).collect();
+        writeln!(out, "model     {} ({})", told("model"), widths.join(" -> "))?;
+        writeln!(out, "          SHA-256 {}", told("model_sha256"))?;
+    }
     if settings.contains_key("images") {
         writeln!(out, "data      {}", told("data"))?;
         writeln!(out, "          SHA-256 of the images asked for {}", told("data_sha256"))?;

@@ -33,15 +33,31 @@ pub enum ClassifyError {
     /// There is nothing to compare with.
     #[error("the model has one output: a classifier needs at least two")]
     OneOutput,
+    /// A logit is infinite or not a number: no label is the largest.
+    #[error(
+        "image {image}: the file, run in float32, gives {value} for label {label}: leave the image out"
+    )]
+    NotFinite {
+        /// Index of the image in the data.
+        image: usize,
+        /// The first such label.
+        label: usize,
+        /// The logit.
+        value: f32,
+    },
 }
 
 /// Classifies a sample by tract's run of the file.
 ///
 /// # Errors
-/// When tract fails, or the model is no classifier.
+/// When tract fails, a logit is not finite, or the model is no classifier.
 pub fn classify(model: &OnnxModel, sample: &Sample) -> Result<Classification, ClassifyError> {
     let logits = model.replay.logits(&sample.pixels);
     let theirs = logits.map_err(|error| ClassifyError::Replay(error.into()))?;
+    if let Some(label) = theirs.iter().position(|logit| !logit.is_finite()) {
+        let (image, value) = (sample.index, theirs[label]);
+        return Err(ClassifyError::NotFinite { image, label, value });
+    }
     let (predicted, runner_up) = best_two(&theirs).ok_or(ClassifyError::OneOutput)?;
     Ok(Classification { predicted: Label(predicted), runner_up: Label(runner_up) })
 }

@@ -89,16 +89,25 @@
 //! # Ok::<(), rw_adv::onnx::OnnxError>(())
 //! ```
 
+// The command line is one front end of the library among others and speaks of it by its name.
+extern crate self as rw_adv;
+
 pub mod attack;
+mod bench;
 pub mod bounds;
 pub mod branch;
 pub mod budget;
+#[doc(hidden)]
+pub mod cli;
 pub mod data;
 pub mod encode;
 pub mod formula;
+mod interrupt;
 pub mod judge;
+mod logger;
 pub mod lp;
 pub mod maximize;
+mod memory;
 pub mod network;
 pub mod observer;
 pub mod onnx;
@@ -112,6 +121,7 @@ pub mod search;
 pub mod sets;
 pub mod solve;
 pub mod tolerance;
+mod values;
 pub mod verify;
 pub mod vnnlib;
 pub mod walk;

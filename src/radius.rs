@@ -15,7 +15,7 @@ use crate::network::{Label, widened};
 use crate::onnx::OnnxModel;
 use crate::search::SearchOptions;
 use crate::sets::Norm;
-use crate::solve::Goal;
+use crate::solve::{BranchLimits, Goal};
 
 /// Below one grey level of an 8-bit picture, precision is relative to this instead of to the radius.
 const GREY_LEVEL: f64 = 1.0 / 255.0;
@@ -35,11 +35,13 @@ pub struct RadiusOptions {
     pub precision: f64,
     /// How to search. Many searches run for one image: a small patience is enough.
     pub search: SearchOptions,
+    /// Nodes of branch and bound for each budget between the two radii; 0: none.
+    pub nodes: usize,
 }
 
 impl RadiusOptions {
     /// Patience unless another is asked for.
-    pub const PATIENCE: usize = 10;
+    pub const PATIENCE: usize = 20;
     /// Precision unless another is asked for.
     pub const PRECISION: f64 = 0.01;
 
@@ -169,7 +171,10 @@ pub fn radii(
     let aims = targets.iter().map(|&target| Aim { target, proven: 0.0 }).collect();
     let mut image = Image { model, sample, predicted, options, aims };
     let proof_done = image.certify(&budget.half())?;
-    let (adversary, attack_done) = image.attack(budget)?;
+    let (mut adversary, mut attack_done) = image.attack(&image.attack_budget(budget))?;
+    if options.nodes > 0 {
+        attack_done &= image.branch(&mut adversary, budget)?;
+    }
     let certified = image.certified();
     let stop = match adversary {
         _ if certified >= options.max_delta => RadiusStop::Robust,
@@ -215,6 +220,74 @@ impl<'a> Image<'a> {
             predicted,
             &Attack { delta, norm, search, goal: Goal::Verdict, branch: None, proofs: false },
         )
+    }
+
+    /// Of what is left of the time, if branch and bound wants some too, half is for the attack.
+    fn attack_budget<'b>(&self, budget: &'b Budget<'b>) -> Budget<'b> {
+        if self.options.nodes > 0 { budget.half() } else { budget.capped(None) }
+    }
+
+    /// Bisects what is left between the two radii by branch and bound: each budget is proven, or attacked, or given up. Says whether it came to an
+    /// end before the time did.
+    fn branch(
+        &mut self,
+        nearest: &mut Option<Adversary>,
+        budget: &Budget,
+    ) -> Result<bool, RadiusError> {
+        let options = self.options;
+        // Above this, branch and bound gave up.
+        let mut high = f64::INFINITY;
+        loop {
+            let low = self.certified();
+            let top = nearest.as_ref().map_or(options.max_delta, Adversary::distance).min(high);
+            if options.is_close(low, top) || low >= options.max_delta {
+                return Ok(true);
+            }
+            if budget.is_spent() {
+                return Ok(false);
+            }
+            let delta = 0.5 * (low + top);
+            // A share of the time for each question, so that smaller budgets get some, too.
+            let share = budget.half();
+            match self.decide(delta, nearest, &share)? {
+                true => {}
+                false => high = delta,
+            }
+        }
+    }
+
+    /// Proves every target out of reach within `delta`, or finds a nearer adversary. `false` if there is neither.
+    fn decide(
+        &mut self,
+        delta: f64,
+        nearest: &mut Option<Adversary>,
+        budget: &Budget,
+    ) -> Result<bool, RadiusError> {
+        let Self { model, sample, predicted, options, .. } = *self;
+        let RadiusOptions { norm, search, nodes, .. } = *options;
+        let branch = Some(BranchLimits::for_verdict(nodes, false));
+        let attack = Attack { delta, norm, search, goal: Goal::Verdict, branch, proofs: false };
+        let image = ImageAttack::new(model, sample, predicted, &attack);
+        for place in 0..self.aims.len() {
+            if self.aims[place].proven >= delta {
+                continue;
+            }
+            let answer = image.attack(self.aims[place].target, budget, &())?;
+            if let Some(witness) = answer.solution.judgement.witness() {
+                let found = self.drawn_in(&image, place, witness)?;
+                self.put_first(place);
+                if nearest.as_ref().is_none_or(|best| found.distance() < best.distance()) {
+                    *nearest = Some(found);
+                }
+                return Ok(true);
+            }
+            if answer.verdict != Verdict::Robust {
+                self.put_first(place);
+                return Ok(false);
+            }
+            self.aims[place].proven = delta;
+        }
+        Ok(true)
     }
 
     /// The largest budget within which every target is out of reach.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rw_adv::run::Pictures;
 use rw_adv::search::Method;
 use rw_adv::solve::Goal;
 
@@ -32,6 +33,24 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of bytes: 500M, 4G.
+pub fn memory_size(text: &str) -> Result<u64, String> {
+    let text = text.trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let units = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
+    let unit = units.iter().find(|(name, _)| text.to_uppercase().ends_with(*name));
+    let (number, shift) = match unit {
+        Some((_, shift)) => (&text[..text.len() - 1], *shift),
+        None => (text, 0),
+    };
+    let bytes = number.trim().parse::<f64>().map_err(|_| "must be a size such as 500M or 4G")?;
+    let bytes = bytes * (1_u64 << shift) as f64;
+    // Less would not even hold the program.
+    if !(1e7..1e18).contains(&bytes) {
+        return Err("must be a size from 10M on, such as 500M or 4G".into());
+    }
+    Ok(bytes as u64)
+}
+
 /// A file whose name ends like one of these formats.
 pub fn file_of<const N: usize>(
     formats: [&'static str; N],
@@ -59,9 +78,28 @@ pub fn goal() -> impl TypedValueParser<Value = Goal> {
     })
 }
 
+/// Which pictures are written.
+pub fn pictures() -> impl TypedValueParser<Value = Pictures> {
+    PossibleValuesParser::new(Pictures::ALL.map(Pictures::name)).map(|name| {
+        let named = Pictures::ALL.into_iter().find(|pictures| pictures.name() == name);
+        named.expect("only names of choices are possible")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(memory_size("500M"), Ok(500 << 20));
+        assert_eq!(memory_size("4GiB"), Ok(4 << 30));
+        assert_eq!(memory_size("1.5g"), Ok(3 << 29));
+        assert_eq!(memory_size("100000000"), Ok(100_000_000));
+        for bad in ["", "M", "4X", "-1G", "1K", "inf", "nan", "many"] {
+            assert!(memory_size(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn files_are_told_by_their_ends() {

@@ -64,7 +64,7 @@ pub fn walk(
     budget: &Budget,
 ) -> Walk {
     let problem = region.problem();
-    let trace = Trace::new(&problem.network);
+    let trace = problem.trace();
     let mut walker = Walker { problem, region, seen, budget, trace, best: start };
     let walked = match way_out {
         WayOut::Flip => walker.walk_by_flips(),
@@ -94,6 +94,7 @@ impl Walker<'_, '_> {
     fn walk_by_epsilon(&mut self) -> Result<StopReason, EncodeError> {
         let mut x0 = self.best.point.clone();
         let mut pattern = self.pattern_at(&x0);
+        let mut tight = Vec::new();
         loop {
             // A neuron at exactly 0 keeps the state it had.
             self.problem.network.forward(&x0, &mut self.trace);
@@ -101,7 +102,10 @@ impl Walker<'_, '_> {
             if !self.seen.insert(pattern.clone()) {
                 return Ok(StopReason::Revisited);
             }
-            let x1 = self.region.solve(&pattern, &x0, &[], self.budget)?.point;
+            // What was tight in the last region is likely to be needed in the next.
+            let optimum = self.region.solve(&pattern, &x0, &tight, self.budget)?;
+            let x1 = optimum.point;
+            tight = optimum.tight.into_iter().map(|(neuron, _)| neuron).collect();
             // The printed loop compares after x⁰ was overwritten; what is meant is the best value so far.
             if !self.offer(&x1) {
                 return Ok(StopReason::LocalOptimum);

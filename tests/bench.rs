@@ -1,4 +1,4 @@
-//! The paper's experiments in a few seconds: all files are there, and a run is continued, not begun anew.
+//! The paper's experiments in a few seconds: all files are there, and a run is continued, not begun anew. Searches beside an earlier program.
 
 mod common;
 
@@ -82,4 +82,17 @@ fn sizes_seeds_and_methods_that_are_none_are_named() {
         refused(bench("random", &out, &[option, value]), &[option, value]);
     }
     assert!(!out.exists());
+}
+
+#[test]
+fn a_search_beside_the_same_program_is_equal() {
+    let ours = env!("CARGO_BIN_EXE_rw-adv");
+    let asked = ["bench", "search", "--model", FIXTURE, "--images", "5"];
+    let said = succeeds(rw_adv(&[&asked[..], &["--against", ours, "--rounds", "2"]].concat()));
+    assert!(said.contains("equal to 1e-6 on 5 of 5, better on 0, worse on 0"), "{said}");
+    let iterations = said.lines().find(|line| line.starts_with("iterations")).expect("counted");
+    assert!(iterations.ends_with("1.00"), "{said}");
+    let nothing = rw_adv(&[&asked[..], &["--against", "no/such/program"]].concat());
+    refused(nothing, &["no/such/program"]);
+    refused(rw_adv(&["bench", "search", "--model", FIXTURE, "--images", "50..52"]), &["--against"]);
 }

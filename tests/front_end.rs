@@ -1,6 +1,7 @@
 //! How little a new front end takes: "maximise a random objective over a random box", judged, recorded, resumed. What follows the
 //! helpers is all of it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,7 +14,7 @@ use rw_adv::onnx::OnnxModel;
 use rw_adv::problem::Objective;
 use rw_adv::record::json::fields;
 use rw_adv::record::{Contents, Key, Resumable};
-use rw_adv::run::{Batch, BoxError, Destination, Job, OpenMode, RunLimits};
+use rw_adv::run::{Batch, BoxError, Destination, Job, KeepAnswers, OpenMode, Pictures, RunLimits};
 use rw_adv::sets::InputSet;
 use rw_adv::solve::{Solution, SolveOptions, Solver};
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,8 @@ fn a_front_end_of_its_own_is_judged_recorded_and_resumed() {
     let (job, directory) = (RandomBoxes(model), tempfile::tempdir().expect("a directory"));
     let cancelled = AtomicBool::new(false);
     let run = |mode: OpenMode| {
-        let destination = Destination { directory: Some(directory.path().into()), mode };
+        let directory = Some(directory.path().into());
+        let destination = Destination { directory, mode, ..Destination::NOWHERE };
         let batch = Batch::open(&job, (0..6).collect(), fields(&()), &destination).expect("opens");
         batch.run(&RunLimits { time: None, cancelled: &cancelled }, &Budget::unlimited(), &mut ())
     };
@@ -107,4 +109,52 @@ fn a_front_end_of_its_own_is_judged_recorded_and_resumed() {
     }
     let again = run(OpenMode::Resume);
     assert_eq!((again.finished_before, again.records.len()), (6, 6));
+}
+
+#[test]
+fn answers_that_were_kept_are_written_as_a_run_writes_them() {
+    let model = || OnnxModel::load("tests/zoo/accepted/acasxu_style.onnx".as_ref()).expect("loads");
+    let cancelled = AtomicBool::new(false);
+    let limits = RunLimits { time: None, cancelled: &cancelled };
+    let run = |directory: Option<&Path>| {
+        let keeping = KeepAnswers::new(RandomBoxes(model()));
+        let destination = Destination {
+            directory: directory.map(Into::into),
+            mode: OpenMode::New,
+            pictures: Pictures::default(),
+        };
+        let batch = Batch::open(&keeping, (0..4).collect(), fields(&()), &destination);
+        let result = batch.expect("opens").run(&limits, &Budget::unlimited(), &mut ());
+        assert!(result.solved.is_ok() && result.stored.is_ok());
+        (keeping.into_answers(), result.elapsed)
+    };
+    let [at_once, later] = [0, 1].map(|_| tempfile::tempdir().expect("a directory"));
+    run(Some(at_once.path()));
+    let ((job, answers), elapsed) = run(None);
+    let places: Vec<usize> = answers.iter().map(|answer| answer.key.image).collect();
+    assert_eq!(places, [0, 1, 2, 3]);
+    let destination = Destination {
+        directory: Some(later.path().into()),
+        mode: OpenMode::New,
+        pictures: Pictures::default(),
+    };
+    let batch = Batch::open(&job, (0..4).collect(), fields(&()), &destination).expect("opens");
+    // The last one is not known yet.
+    let known = |key: Key| {
+        let kept = answers.iter().take(3).find(|kept| kept.key == key)?;
+        Some((&*kept.answer, kept.seconds))
+    };
+    batch.write(known, elapsed).expect("writes");
+    let rows = |directory: &Path| -> Vec<(usize, f64, Option<f64>)> {
+        let text = std::fs::read_to_string(directory.join("radii.jsonl")).expect("records");
+        let rows = text.lines().map(|line| serde_json::from_str(line).expect("a record"));
+        let mut rows: Vec<Row> = rows.collect();
+        rows.sort_by_key(|row| row.seed);
+        rows.into_iter().map(|row| (row.seed, row.value, row.bound)).collect()
+    };
+    assert_eq!(rows(later.path()), rows(at_once.path())[..3]);
+    // The rest can be done later.
+    let destination = Destination { mode: OpenMode::Resume, ..destination };
+    let batch = Batch::open(&job, (0..4).collect(), fields(&()), &destination).expect("opens");
+    assert_eq!((batch.finished().len(), batch.left()), (3, 1));
 }

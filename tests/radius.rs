@@ -90,7 +90,7 @@ fn sample(pixels: &[f32]) -> Sample {
 fn options(norm: Norm, inputs: usize) -> RadiusOptions {
     let search = SearchOptions { patience: RadiusOptions::PATIENCE, ..SearchOptions::default() };
     let max_delta = RadiusOptions::covering(norm, inputs);
-    RadiusOptions { norm, max_delta, precision: RadiusOptions::PRECISION, search }
+    RadiusOptions { norm, max_delta, precision: RadiusOptions::PRECISION, search, nodes: 0 }
 }
 
 /// Label 0 is predicted, label 1 is the target.

@@ -8,6 +8,7 @@ mod paper;
 mod quality;
 mod random;
 mod region;
+mod search;
 mod walk;
 
 use std::io;
@@ -21,6 +22,7 @@ use images::ImageArgs;
 use paper::PaperArgs;
 use quality::QualityArgs;
 use random::RandomArgs;
+use search::SearchArgs;
 
 #[derive(Subcommand)]
 pub enum Bench {
@@ -42,6 +44,8 @@ pub enum Bench {
     Complete(CompleteArgs),
     /// The paper's experiments with all methods in equal time: tables, figures, a report
     Paper(PaperArgs),
+    /// The search alone beside an earlier rw-adv: CPU time, LPs and margins
+    Search(SearchArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),
 }
@@ -56,6 +60,7 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Bounds { images, deltas } => bounds::run(&mut out, images, &deltas),
         Bench::Complete(args) => complete::run(&mut out, &args),
         Bench::Paper(args) => paper::run(&mut out, args),
+        Bench::Search(args) => search::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
     }
 }

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::envelope::{EnvelopeLine, Envelopes};
-use super::functions::{LayerLines, MoveFunctions, NeuronLines, steepest};
+use super::bounded_part::{BoundedPart, Cut};
+use super::certificate::LineBound;
+use super::envelope::{EnvelopeLine, Envelopes, LinePair};
+use super::functions::{LayerLines, NeuronLines, StoredFunctions, steepest};
+use super::guide::{Guide, GuideSource};
+use super::guide_maker::GuideMaker;
 use super::interval::{Interval, Stability};
 use super::linear::{Arithmetic, FirstLayer, LinearBounds};
 use super::neurons::NeuronBounds;
@@ -25,10 +29,30 @@ const OVERFLOW: f64 = f32::MAX as f64 / 4.0;
 /// How bounds are made.
 struct Build<'b> {
     /// Intervals that hold over the set already.
-    known: Option<&'b NeuronBounds>,
+    known: Option<&'b Arc<BoundedPart>>,
+    guide: GuideSource<'b>,
+    wanted: Option<Arc<[bool]>>,
     /// Whether to keep the lines.
     keep: bool,
     budget: &'b Budget<'b>,
+}
+
+impl<'b> Build<'b> {
+    /// From nothing.
+    fn new(keep: bool, budget: &'b Budget<'b>) -> Self {
+        Self { known: None, guide: GuideSource::None, wanted: None, keep, budget }
+    }
+}
+
+/// What bounds of a part begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct PartStart<'p> {
+    /// What is known of the neurons in the part, or in one that it is a part of.
+    pub known: &'p Arc<BoundedPart>,
+    /// The lines of lower neurons.
+    pub guide: GuideSource<'p>,
+    /// If this is all that will be bounded in the part, neurons that it takes with a negative coefficient need no interval.
+    pub only_for: Option<&'p [f64]>,
 }
 
 impl LinearBounds {
@@ -41,7 +65,7 @@ impl LinearBounds {
         budget: &Budget,
     ) -> Self {
         let set = PartSet { part: Part::whole(), set: set.clone() };
-        Self::build(network, set, above, arithmetic, Build { known: None, keep: false, budget })
+        Self::build(network, set, above, arithmetic, Build::new(false, budget))
     }
 
     /// The same, ready for [`LinearBounds::within`].
@@ -53,16 +77,47 @@ impl LinearBounds {
         budget: &Budget,
     ) -> Self {
         let set = PartSet { part: Part::whole(), set: set.clone() };
-        Self::build(network, set, above, arithmetic, Build { known: None, keep: true, budget })
+        Self::build(network, set, above, arithmetic, Build::new(true, budget))
     }
 
-    /// Bounds over a part of these bounds' part, as tight as new ones, and not looser than these; ready for [`LinearBounds::within`]. `None` if it
-    /// is not a part of it, if neurons' signs lead to it, or if it cannot be told without rounding.
-    pub fn of_part(&self, part: &Part, budget: &Budget) -> Option<Self> {
+    /// Bounds over a part of these bounds' part, as tight as new ones, and not looser than what is known; ready for [`LinearBounds::within`].
+    /// `None` if it is not a part of both, if neurons' signs lead to it, or if it cannot be told without rounding.
+    pub fn of_part(&self, part: &Part, start: &PartStart, budget: &Budget) -> Option<Self> {
         part.sides_from(self.part())?;
+        part.sides_from(start.known.part())?;
         let set = PartSet { part: part.clone(), set: self.set_of(part)? };
-        let build = Build { known: Some(&self.neurons), keep: true, budget };
-        Some(Self::build(&self.network, set, self.above, self.arithmetic, build))
+        let (known, guide) = (Some(start.known), start.guide);
+        let wanted = start.only_for.map(|objective| self.wanted_for(objective));
+        let build = Build { known, guide, wanted, keep: true, budget };
+        // With the same moves, places of moves mean the same in the part as in its set.
+        let has_same_moves = set.set.moves().len() == self.moves.len();
+        if self.moves.has_constraints() || !has_same_moves {
+            return Some(Self::build(&self.network, set, self.above, self.arithmetic, build));
+        }
+        let first_layer =
+            self.first_layer_of_part(set, start.known.neurons(), build.wanted.clone())?;
+        Some(first_layer.with_deeper_layers(build))
+    }
+
+    /// Bounds over the same part once more, with lines that are tight where a bound that was made of these is attained. `None` where that does not
+    /// help: no budget binds, or there is one hidden layer only.
+    pub fn guided_by(&self, bound: &LineBound, objective: &[f64], budget: &Budget) -> Option<Self> {
+        if !self.uses_theta() || self.neurons.hidden() < 2 || budget.is_spent() {
+            return None;
+        }
+        let point = bound.point(self.set());
+        let (known, guide) = (self.bounded_part(), GuideSource::Point(&point));
+        let start = PartStart { known, guide, only_for: Some(objective) };
+        self.of_part(self.part(), &start, budget)
+    }
+
+    /// The neurons of the last hidden layer whose output the objective takes with a positive coefficient: the line below the others needs no
+    /// interval.
+    fn wanted_for(&self, objective: &[f64]) -> Arc<[bool]> {
+        let output = self.network.output().affine();
+        let mut row = vec![0.0; output.inputs()];
+        output.apply_transposed(objective, &mut row);
+        row.iter().map(|q| *q > 0.0).collect()
     }
 
     /// Bounds of a network that begins with the layers of these bounds' network, over the same set. Only what is behind them is bounded.
@@ -81,9 +136,20 @@ impl LinearBounds {
         };
         // What gave the logits is hidden now.
         let last = self.network.hidden().len();
+        for envelopes in &mut bounds.envelopes {
+            *envelopes = Arc::new(Envelopes::clone(envelopes).with_dense_slopes(&self.moves));
+        }
         bounds.deeper_layer(last, None, budget);
-        bounds.deeper_layers(last + 1, None, budget);
-        bounds
+        bounds.deeper_layers(last + 1, None, &GuideMaker::None, budget);
+        bounds.finish(None, None)
+    }
+
+    /// The same, once all layers are bounded.
+    pub(super) fn finish(mut self, parent: Option<&Arc<BoundedPart>>, cut: Option<Cut>) -> Self {
+        let guide = (!self.guide.layers.is_empty()).then(|| self.guide.clone());
+        let bounded = BoundedPart::new(parent.cloned(), self.neurons.clone(), guide, cut);
+        self.bounded = Some(Arc::new(bounded));
+        self
     }
 
     fn build(
@@ -115,15 +181,35 @@ impl LinearBounds {
             above,
             arithmetic,
             lines: build.keep.then(Vec::new),
+            guide: Guide::default(),
+            wanted: build.wanted.clone(),
+            bounded: None,
         };
-        bounds.first_layer(build.known);
-        bounds.deeper_layers(1, build.known, build.budget);
-        bounds
+        bounds.first_layer(build.known.map(|known| known.neurons()));
+        bounds.with_deeper_layers(build)
+    }
+
+    /// All layers, once the first one is bounded.
+    fn with_deeper_layers(mut self, build: Build) -> Self {
+        let guide = GuideMaker::new(&self, build.guide);
+        let known = build.known.map(|known| known.neurons());
+        self.deeper_layers(1, known, &guide, build.budget);
+        self.finish(build.known, None)
     }
 
     /// All layers from this one on, the logits included.
-    fn deeper_layers(&mut self, first: usize, known: Option<&NeuronBounds>, budget: &Budget) {
+    fn deeper_layers(
+        &mut self,
+        first: usize,
+        known: Option<&NeuronBounds>,
+        guide: &GuideMaker,
+        budget: &Budget,
+    ) {
         for layer in first..self.network.layers().len() {
+            if guide.is_some() && layer < self.network.hidden().len() {
+                let lines = guide.layer(self, layer - 1);
+                self.guide.layers.push(lines);
+            }
             let outputs = self.neurons.outputs(layer - 1).into_iter();
             let outputs: Vec<f64> = outputs.map(Interval::magnitude).collect();
             let magnitudes = self.network.affine(layer).magnitudes(&outputs).into_iter();
@@ -137,22 +223,29 @@ impl LinearBounds {
         }
     }
 
-    /// The rounding errors of a layer's own sums: `magnitudes` are those of its products, `largest` that of its inputs.
+    /// What a layer's own sums may be off by: `magnitudes` are those of its products, `largest` that of its inputs. The file's operations were
+    /// folded into one map, nearly exactly; in f32 they are rounded one by one (docs/certificates.md, "Rounding").
     fn noise_of(&self, layer: usize, magnitudes: &[f64], largest: f64) -> Vec<f64> {
-        let LayerRounding { gain, offset, operations, .. } =
-            self.network.layers()[layer].rounding();
-        if self.arithmetic == Arithmetic::Exact || *operations == 0 {
+        let rounding = self.network.layers()[layer].rounding();
+        let LayerRounding { gain, offset, reach_gain, reach_offset, operations, .. } = rounding;
+        if *operations == 0 {
             return vec![0.0; magnitudes.len()];
         }
-        let allowance = Allowance::f32(*operations);
+        let (folded, rounded) = (Allowance::folded(*operations), Allowance::f32(*operations));
         let noise = |j: usize| {
             let row = self.network.affine(layer).row(j);
             let weights: f64 = row.map(|(_, weight)| weight.abs()).sum();
             // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
             let cancelled = (gain[j] - weights).max(0.0) + tolerance::FOLDED_GAIN * gain[j];
             let sum = magnitudes[j] + cancelled * largest + offset[j];
-            // Partial sums that overflow f32 give anything.
-            if sum < OVERFLOW { allowance.of(sum) } else { f64::INFINITY }
+            let reach = reach_gain[j] * largest.max(1.0) + reach_offset[j];
+            let noise = match self.arithmetic {
+                Arithmetic::Exact => folded.of_folding(sum, reach),
+                // Intermediate results that overflow f32 give anything.
+                Arithmetic::F32 if reach < OVERFLOW => rounded.of_folding(sum, reach),
+                Arithmetic::F32 => f64::INFINITY,
+            };
+            if noise.is_nan() { f64::INFINITY } else { noise }
         };
         (0..magnitudes.len()).map(noise).collect()
     }
@@ -177,16 +270,23 @@ impl LinearBounds {
             known.map_or(own, |known| own.and(known.layer(0)[j]))
         };
         let intervals: Vec<Interval> = (0..map.outputs()).map(interval).collect();
-        let FirstLayer { slopes, at_centre, reach, .. } = &self.first;
-        let line = |j: usize| {
-            let (constant, reach) = (at_centre[j].upper, reach[j]);
-            EnvelopeLine { neuron: j, slopes, column: j, constant, reach }
-        };
-        let envelopes = self.envelopes_of(0, &intervals, (0..intervals.len()).map(line));
-        self.envelopes.push(Arc::new(envelopes.with_dense_slopes(&self.moves)));
+        let envelopes = self.first_envelopes(&intervals);
+        self.envelopes.push(Arc::new(envelopes));
         self.magnitudes.push(magnitudes);
         self.noise.push(noise);
         self.neurons.push_layer(intervals);
+    }
+
+    /// The envelopes of the first layer, if these are its intervals.
+    pub(super) fn first_envelopes(&self, intervals: &[Interval]) -> Envelopes {
+        let FirstLayer { slopes, at_centre, reach, .. } = &self.first;
+        let line = |j: usize| {
+            let (slopes, constant, reach) = (Arc::clone(slopes), at_centre[j].upper, reach[j]);
+            let above = EnvelopeLine { slopes, column: j, constant, reach };
+            LinePair { neuron: j, above, below: None }
+        };
+        let envelopes = self.envelopes_of(0, intervals, (0..intervals.len()).map(line));
+        envelopes.with_dense_slopes(&self.moves)
     }
 
     /// A neuron of the first layer: what its own slopes give.
@@ -208,7 +308,7 @@ impl LinearBounds {
         };
         let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
         // What is known to be stable needs nothing better.
-        let unstable = self.unstable_among(layer, &intervals);
+        let unstable = self.wanted_among(layer, &intervals);
         let enveloped =
             self.above == UpperRelaxation::Envelopes && Envelopes::fit(&self.moves, unstable.len());
         let mut lines = LayerLines::default();
@@ -223,23 +323,41 @@ impl LinearBounds {
                 let (upper, lower) = (uppers.largest[k], -lowers.largest[k]);
                 intervals[j] = intervals[j].and(Interval { lower, upper });
             }
-            let keep = self.lines.is_some();
-            if enveloped || keep {
-                let below = if keep { lowers.functions } else { MoveFunctions::none() };
-                lines.push(block, uppers.functions, below);
+            if enveloped || self.lines.is_some() {
+                lines.push(block, uppers.functions, lowers.functions);
             }
         }
-        let of_neuron = |NeuronLines { neuron, above, column, .. }| {
-            let reach = self.moves.reach(above.slopes.col_as_slice(column));
-            let constant = above.constants[column];
-            EnvelopeLine { neuron, slopes: &above.slopes, column, constant, reach }
-        };
-        let envelopes = self.envelopes_of(layer, &intervals, lines.iter().map(of_neuron));
-        self.envelopes.push(Arc::new(envelopes.with_dense_slopes(&self.moves)));
+        let envelopes = self.deeper_envelopes(layer, &intervals, &lines);
+        self.envelopes.push(Arc::new(envelopes));
         if let Some(stored) = &mut self.lines {
             stored.push(lines);
         }
         self.neurons.push_layer(intervals);
+    }
+
+    /// The envelopes of a layer behind the first, if these are its intervals.
+    pub(super) fn deeper_envelopes(
+        &self,
+        layer: usize,
+        intervals: &[Interval],
+        lines: &LayerLines,
+    ) -> Envelopes {
+        let of_neuron = |NeuronLines { neuron, above, below, column }| {
+            let line = |of: &StoredFunctions| EnvelopeLine {
+                slopes: Arc::clone(&of.slopes),
+                column,
+                constant: of.constants[column],
+                reach: self.moves.reach(of.slopes.col_as_slice(column)),
+            };
+            let below = self.uses_theta().then(|| line(below));
+            LinePair { neuron, above: line(above), below }
+        };
+        let envelopes = self.envelopes_of(layer, intervals, lines.iter().map(of_neuron));
+        // Those of the last layer are used by the objective alone, with a θ each.
+        if self.uses_theta() && layer + 1 == self.network.hidden().len() {
+            return envelopes;
+        }
+        envelopes.with_dense_slopes(&self.moves)
     }
 
     /// A neuron behind the first layer by interval arithmetic: `below` is what the outputs of the layer below may be.
@@ -262,20 +380,26 @@ impl LinearBounds {
         (0..intervals.len()).filter(unstable).collect()
     }
 
+    /// Those of them that need an interval.
+    pub(super) fn wanted_among(&self, layer: usize, intervals: &[Interval]) -> Vec<usize> {
+        let mut unstable = self.unstable_among(layer, intervals);
+        unstable.retain(|&j| self.wants(layer, j));
+        unstable
+    }
+
     /// The envelopes of the unstable ones among neurons of a layer with lines above them.
-    pub(super) fn envelopes_of<'l>(
+    pub(super) fn envelopes_of(
         &self,
         layer: usize,
         intervals: &[Interval],
-        lines: impl Iterator<Item = EnvelopeLine<'l>>,
+        lines: impl Iterator<Item = LinePair>,
     ) -> Envelopes {
         if self.above == UpperRelaxation::Chords {
             return Envelopes::none(intervals.len());
         }
         let stability = self.neurons.stabilities(layer);
-        let unstable = |line: &EnvelopeLine| {
-            stability(line.neuron, intervals[line.neuron]) == Stability::Unstable
-        };
+        let unstable =
+            |pair: &LinePair| stability(pair.neuron, intervals[pair.neuron]) == Stability::Unstable;
         Envelopes::of_lines(&self.moves, intervals.len(), lines.filter(unstable))
     }
 }

@@ -2,39 +2,46 @@
 
 use super::certified::{BoundMethod, CertifiedBound, PartBound};
 use super::functions::MoveFunctions;
+use super::interval::Interval;
 use super::linear::LinearBounds;
-use super::relaxation::{Multipliers, ReluRelaxation};
+use super::relaxation::{Multipliers, ReluLine, ReluRelaxation, default_slope};
 use crate::network::NeuronId;
-use crate::sets::Move;
+use crate::sets::{InputSet, Move};
 
 /// A bound by lines, and where it is attained.
 #[derive(Clone, Debug)]
 pub struct LineBound {
     /// The bound.
     pub bound: PartBound,
-    /// The moves that lead from the centre to where the linear function behind the bound is largest.
+    /// The moves that lead from the centre to where the linear function behind the bound is largest: the mean of what was seen on the way to it.
     pub spending: Vec<SpentMove>,
     /// The lines it was made of, for [`LinearBounds::bound_from_lines`]: those of each hidden layer's unstable neurons.
     pub lines: Vec<Vec<ReluLine>>,
+    /// The linear function that they give.
+    pub(super) function: MoveFunction,
 }
 
-/// How one unstable neuron was bounded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReluLine {
-    /// Its place in the layer.
-    pub index: usize,
-    /// Slope of the line below, in [0, 1].
-    pub below: f64,
-    /// Share of the envelope above, in [0, 1]; the chord gets the rest.
-    pub envelope: f64,
-}
-
-impl ReluLine {
-    /// The line with what it may be: a number outside [0, 1] is 0.
-    pub(super) fn valid(self) -> Self {
-        let share = |v: f64| if (0.0..=1.0).contains(&v) { v } else { 0.0 };
-        Self { below: share(self.below), envelope: share(self.envelope), ..self }
+impl LineBound {
+    /// How far the bound is above the linear function's value at the centre.
+    pub fn gain(&self) -> f64 {
+        self.bound.value() - self.function.constant
     }
+
+    /// Where it is attained. `set` is what it is a bound over.
+    pub fn point(&self, set: &InputSet) -> Vec<f64> {
+        let mut point = set.centre().to_vec();
+        for SpentMove { at, amount, .. } in &self.spending {
+            point[at.pixel] += at.sign * amount;
+        }
+        point
+    }
+}
+
+/// A linear function of the moves, rounding included in its constant.
+#[derive(Clone, Debug)]
+pub(super) struct MoveFunction {
+    pub slopes: Vec<f64>,
+    pub constant: f64,
 }
 
 /// One move of them.
@@ -70,6 +77,10 @@ impl ObjectiveFunction {
     pub fn slopes(&self) -> &[f64] {
         self.function.slopes.col_as_slice(0)
     }
+
+    pub fn function(&self) -> MoveFunction {
+        MoveFunction { slopes: self.slopes().to_vec(), constant: self.function.constants[0] }
+    }
 }
 
 impl LinearBounds {
@@ -98,27 +109,39 @@ impl LinearBounds {
         value: f64,
         method: BoundMethod,
     ) -> PartBound {
+        // Points below the goal may be above what was worked out for the others.
+        let value = self.goal().map_or(value, |goal| value.max(goal));
         let bound = CertifiedBound::new(value, self.for_f32(), method);
         PartBound::new(self.part(), objective, bound)
     }
 
-    /// The bound that these lines give: once more what [`LinearBounds::prove`] found out. Neurons without a line have 0 below and the
-    /// chord above.
-    pub fn bound_from_lines(&self, objective: &[f64], lines: &[Vec<ReluLine>]) -> PartBound {
+    /// The linear function that these lines give. Neurons without a line have the default slope below and the chord above.
+    pub(super) fn function_from_lines(
+        &self,
+        objective: &[f64],
+        lines: &[Vec<ReluLine>],
+    ) -> ObjectiveFunction {
         let mut relaxations: Vec<Vec<ReluRelaxation>> = Vec::new();
         for layer in 0..self.neurons.hidden() {
-            let chord = ReluRelaxation::Lines { below: 0.0, envelope: 0.0 };
-            let mut of_layer = vec![chord; self.neurons.layer(layer).len()];
+            let chord = |interval: &Interval| {
+                let below = default_slope(*interval);
+                ReluRelaxation::Lines { below, envelope: 0.0, theta: 0.0 }
+            };
+            let mut of_layer: Vec<_> = self.neurons.layer(layer).iter().map(chord).collect();
             for line in lines.get(layer).into_iter().flatten() {
-                let ReluLine { index, below, envelope } = line.valid();
-                if let Some(relaxation) = of_layer.get_mut(index) {
-                    *relaxation = ReluRelaxation::Lines { below, envelope };
+                if let Some(relaxation) = of_layer.get_mut(line.index) {
+                    *relaxation = line.relaxation();
                 }
             }
             relaxations.push(of_layer);
         }
         let relaxation = |NeuronId { layer, index }| relaxations[layer][index];
-        let above = self.objective_function(objective, relaxation);
+        self.objective_function(objective, relaxation)
+    }
+
+    /// The bound that these lines give: once more what [`LinearBounds::prove`] found out.
+    pub fn bound_from_lines(&self, objective: &[f64], lines: &[Vec<ReluLine>]) -> PartBound {
+        let above = self.function_from_lines(objective, lines);
         let support = self.moves.support(above.slopes(), |_, _| ());
         let value = self.largest_value(&above, support);
         self.part_bound(objective, value, BoundMethod::Envelope)

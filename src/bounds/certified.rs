@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::bounded_part::BoundedPart;
 use super::part::Part;
 
 /// How a bound was proven.
@@ -96,7 +97,12 @@ pub struct PartBound {
 
 impl PartBound {
     pub(super) fn new(part: &Part, objective: &[f64], bound: CertifiedBound) -> Self {
-        Self { part: part.clone(), objective: objective.into(), bound }
+        Self::shared(part, &objective.into(), bound)
+    }
+
+    /// The same for an objective that many bounds share.
+    pub(super) fn shared(part: &Part, objective: &Arc<[f64]>, bound: CertifiedBound) -> Self {
+        Self { part: part.clone(), objective: Arc::clone(objective), bound }
     }
 
     /// The part.
@@ -138,21 +144,29 @@ impl PartBound {
     }
 }
 
-/// A part that is proven to be empty: no input leads to the signs that its neurons have.
+/// A part that is proven to be empty: no input leads to the signs that its neurons have or, after a cut, none of those with a value of at
+/// least the goal does.
 #[derive(Clone, Debug)]
 pub struct EmptyPart {
     part: Part,
     for_f32: bool,
+    bounded: Arc<BoundedPart>,
 }
 
 impl EmptyPart {
-    pub(super) fn new(part: Part, for_f32: bool) -> Self {
-        Self { part, for_f32 }
+    pub(super) fn new(part: Part, for_f32: bool, bounded: &Arc<BoundedPart>) -> Self {
+        Self { part, for_f32, bounded: Arc::clone(bounded) }
     }
 
-    /// The bound of any function over it: minus infinity.
+    /// What shows that it is empty.
+    pub fn bounded_part(&self) -> &Arc<BoundedPart> {
+        &self.bounded
+    }
+
+    /// The bound of any function over it: minus infinity, or the goal of the cut.
     pub fn bound(&self, objective: &[f64]) -> PartBound {
-        let bound = CertifiedBound::new(f64::NEG_INFINITY, self.for_f32, BoundMethod::Branch);
+        let value = self.bounded.goal().unwrap_or(f64::NEG_INFINITY);
+        let bound = CertifiedBound::new(value, self.for_f32, BoundMethod::Branch);
         PartBound::new(&self.part, objective, bound)
     }
 }

@@ -1,9 +1,16 @@
 //! A linear function of the moves above a ReLU, better than the chord when the budget is what keeps the neuron back.
 //!
-//! Let `g ≤ c + v·p` with `c < 0`: the neuron is off at the centre, and to switch it on costs budget. For any price `λ`,
-//! `v·p ≤ Σ max(v_k − λ, 0) p_k + λ·budget`; at `λ = −c / budget` the last term cancels `c`, and
-//! `relu(g) ≤ Σ max(v_k − λ, 0) p_k`: no constant is left, and only moves that are worth more than the price count.
-//! With `c ≥ 0` the same holds for `relu(g) − g = relu(−g)`, which gives `relu(g) ≤ c + Σ max(v_k, −c / budget) p_k`.
+//! Let `g ≤ c + v·p` and `−g ≤ d + w·p` over the set, whose moves satisfy `p ≥ 0` and `Σ p ≤ D`. For every `θ ∈ [0, 1]`,
+//! `relu(g) − θ g = max((1−θ) g, −θ g)` is at most the larger one of two linear functions of the moves. That maximum is convex, so over the
+//! simplex it is at most the linear function through its values at the corners `0` and `D e_k`. With `e = max((1−θ) c, θ d)`:
+//!
+//! `relu(g) ≤ θ g + e + Σ (max((1−θ)(v_k + c/D), θ (w_k + d/D)) − e/D) p_k`
+//!
+//! The part `θ g` goes on through the layers below. With `θ = 0` the line above is enough, and nothing goes on. In the first layer `g` is linear in
+//! the moves already, and `θ` makes no difference.
+//!
+//! Rounding: a slope is made of at most eight operations on `v_k`, `w_k`, `c/D` and `d/D`, and `Σ p ≤ D`. So the computed function is off by at
+//! most eight roundings of `Σ |v_k| p_k + Σ |w_k| p_k + 2 |c| + 2 |d|`, which is less than the [`Allowance`] that its constant gets.
 
 use std::sync::Arc;
 
@@ -16,47 +23,24 @@ use crate::sets::{Allowance, MoveSet};
 /// Envelopes are left out where they would fill more than this many numbers of a layer: 256 MB.
 const MOST_NUMBERS: usize = 32 << 20;
 
+/// With a smaller budget the corners of the simplex are not told apart: slopes are the larger ones of both lines, which is above them.
+const SMALLEST_BUDGET: f64 = 1e-9;
+
 /// The envelopes of a layer's unstable neurons.
+#[derive(Clone)]
 pub struct Envelopes {
-    slopes: Slopes,
-    /// The values at the centre, rounding included.
-    at_centre: Vec<f64>,
-    /// At least `Σ |slope| p` anywhere in the set.
-    reach: Vec<f64>,
+    envelopes: Vec<Envelope>,
+    /// The slopes at `θ = 0`, one column per envelope and one row per move. Without it they are worked out when they are needed: for a
+    /// few evaluations that is less work.
+    dense: Option<Mat<f64>>,
     column_from_neuron: Vec<Option<usize>>,
 }
 
-enum Slopes {
-    /// One column per envelope, one row per move.
-    Dense(Mat<f64>),
-    /// Worked out from the lines when they are needed: for a few evaluations that is less work.
-    Lazy(Vec<ClippedLine>),
-}
-
-/// A line `c + v·p` above a neuron, whose slopes are clipped at a price.
-struct ClippedLine {
-    slopes: Arc<Mat<f64>>,
-    column: usize,
-    price: f64,
-    /// Whether `c < 0`.
-    off_at_centre: bool,
-}
-
-impl ClippedLine {
-    fn slope(&self, v: f64) -> f64 {
-        if self.off_at_centre { (v - self.price).max(0.0) } else { v.max(-self.price) }
-    }
-
-    fn slopes(&self) -> impl Iterator<Item = f64> + '_ {
-        self.slopes.col_as_slice(self.column).iter().map(|&v| self.slope(v))
-    }
-}
-
-/// A line `c + v·p` above a neuron.
-pub struct EnvelopeLine<'l> {
-    pub neuron: usize,
+/// A line `c + v·p` above a neuron, or above its negative.
+#[derive(Clone)]
+pub struct EnvelopeLine {
     /// `v` is a column of this.
-    pub slopes: &'l Arc<Mat<f64>>,
+    pub slopes: Arc<Mat<f64>>,
     pub column: usize,
     /// `c`.
     pub constant: f64,
@@ -64,15 +48,154 @@ pub struct EnvelopeLine<'l> {
     pub reach: f64,
 }
 
+impl EnvelopeLine {
+    fn slopes(&self) -> &[f64] {
+        self.slopes.col_as_slice(self.column)
+    }
+
+    /// What rounding errors of it are proportional to.
+    fn magnitude(&self) -> f64 {
+        self.constant.abs() + self.reach
+    }
+}
+
+/// The lines that an envelope is made of.
+pub struct LinePair {
+    pub neuron: usize,
+    pub above: EnvelopeLine,
+    /// Above the neuron's negative. Without it `θ` is 0.
+    pub below: Option<EnvelopeLine>,
+}
+
+#[derive(Clone)]
+struct Envelope {
+    above: EnvelopeLine,
+    below: Option<EnvelopeLine>,
+    /// `1 / D`, or 0 where that is too large.
+    inverse_budget: f64,
+    /// What rounding may add to its value.
+    rounding: f64,
+    /// At least `Σ |slope| p` anywhere in the set.
+    reach: f64,
+}
+
+/// An envelope at one `θ`: its slopes are `max(a·v + a0, b·w + b0)`.
+struct SlopeRule {
+    a: f64,
+    a0: f64,
+    b: f64,
+    b0: f64,
+}
+
+impl Envelope {
+    fn new(moves: &MoveSet, allowance: Allowance, LinePair { above, below, .. }: LinePair) -> Self {
+        let magnitude = above.magnitude() + below.as_ref().map_or(0.0, EnvelopeLine::magnitude);
+        let budget = moves.budget();
+        Self {
+            inverse_budget: if budget < SMALLEST_BUDGET { 0.0 } else { 1.0 / budget },
+            rounding: allowance.of(2.0 * magnitude),
+            reach: allowance.up(2.0 * magnitude),
+            above,
+            below,
+        }
+    }
+
+    fn theta(&self, theta: f64) -> f64 {
+        if self.below.is_some() { theta } else { 0.0 }
+    }
+
+    /// `d`.
+    fn below_constant(&self) -> f64 {
+        self.below.as_ref().map_or(0.0, |below| below.constant)
+    }
+
+    /// `e`.
+    fn at_centre(&self, theta: f64) -> f64 {
+        ((1.0 - theta) * self.above.constant).max(theta * self.below_constant())
+    }
+
+    fn rule(&self, theta: f64) -> SlopeRule {
+        let (a, b) = (1.0 - theta, theta);
+        let e = self.at_centre(theta);
+        SlopeRule {
+            a,
+            a0: (a * self.above.constant - e) * self.inverse_budget,
+            b,
+            b0: (b * self.below_constant() - e) * self.inverse_budget,
+        }
+    }
+
+    fn slope(&self, theta: f64, k: usize) -> f64 {
+        let SlopeRule { a, a0, b, b0 } = self.rule(theta);
+        let w = self.below.as_ref().map_or(0.0, |below| below.slopes()[k]);
+        (a * self.above.slopes()[k] + a0).max(b * w + b0)
+    }
+
+    /// `out += weight · slopes`; the weight is not negative.
+    fn add_to(&self, out: &mut [f64], theta: f64, weight: f64) {
+        let SlopeRule { a, a0, b, b0 } = self.rule(theta);
+        let (a, a0, b, b0) = (weight * a, weight * a0, weight * b, weight * b0);
+        let above = self.above.slopes();
+        match &self.below {
+            Some(below) if b != 0.0 => {
+                for ((out, v), w) in out.iter_mut().zip(above).zip(below.slopes()) {
+                    *out += (a * v + a0).max(b * w + b0);
+                }
+            }
+            _ => out.iter_mut().zip(above).for_each(|(out, v)| *out += (a * v + a0).max(b0)),
+        }
+    }
+
+    /// The value at some moves, `θ g` left out, and its derivative in `θ`.
+    fn value_at(&self, theta: f64, vertex: &[(usize, f64)]) -> (f64, f64) {
+        let SlopeRule { a, a0, b, b0 } = self.rule(theta);
+        let (c, d) = (self.above.constant, self.below_constant());
+        let of_centre = if theta * d > (1.0 - theta) * c { d } else { -c };
+        let (mut value, mut derivative) = (self.at_centre(theta), of_centre);
+        for &(k, p) in vertex {
+            let v = self.above.slopes()[k];
+            let w = self.below.as_ref().map_or(0.0, |below| below.slopes()[k]);
+            let (of_above, of_below) = (a * v + a0, b * w + b0);
+            value += p * of_above.max(of_below);
+            let slope = if of_below > of_above {
+                w + d * self.inverse_budget
+            } else {
+                -v - c * self.inverse_budget
+            };
+            derivative += p * (slope - of_centre * self.inverse_budget);
+        }
+        (value, derivative)
+    }
+}
+
+/// How much of each envelope goes into each of some functions, and with which `θ`: one column per function.
+pub struct EnvelopeShares {
+    shares: Mat<f64>,
+    /// `None` if all are 0.
+    thetas: Option<Mat<f64>>,
+}
+
+impl EnvelopeShares {
+    /// Nothing of so many envelopes in so many functions.
+    pub fn none(envelopes: usize, functions: usize) -> Self {
+        Self { shares: Mat::zeros(envelopes, functions), thetas: None }
+    }
+
+    /// Sets one share.
+    pub fn set(&mut self, envelope: usize, function: usize, share: f64, theta: f64) {
+        self.shares[(envelope, function)] = share;
+        if theta != 0.0 {
+            let (rows, columns) = (self.shares.nrows(), self.shares.ncols());
+            let thetas = self.thetas.get_or_insert_with(|| Mat::zeros(rows, columns));
+            thetas[(envelope, function)] = theta;
+        }
+    }
+}
+
 impl Envelopes {
     /// No envelopes for a layer of so many neurons.
     pub fn none(width: usize) -> Self {
-        Self {
-            slopes: Slopes::Lazy(Vec::new()),
-            at_centre: Vec::new(),
-            reach: Vec::new(),
-            column_from_neuron: vec![None; width],
-        }
+        Self { envelopes: Vec::new(), dense: None, column_from_neuron: vec![None; width] }
     }
 
     /// Whether so many envelopes are few enough to be kept.
@@ -81,52 +204,67 @@ impl Envelopes {
     }
 
     /// The envelopes of some of a layer's neurons.
-    pub fn of_lines<'l>(
+    pub fn of_lines(
         moves: &MoveSet,
         width: usize,
-        lines: impl IntoIterator<Item = EnvelopeLine<'l>>,
+        lines: impl IntoIterator<Item = LinePair>,
     ) -> Self {
         let allowance = Allowance::f64(moves.len());
-        let mut envelopes = Self::none(width);
-        let mut clipped = Vec::new();
-        for EnvelopeLine { neuron, slopes, column, constant: c, reach } in lines {
-            let price = c.abs() / moves.budget();
-            // Each slope is off by a rounding of v or of the price, and all amounts together are within the budget.
-            let off = allowance.of(c.abs() + reach);
-            envelopes.column_from_neuron[neuron] = Some(clipped.len());
-            envelopes.at_centre.push(c.max(0.0) + off);
-            // No slope is larger than that of the line or the price.
-            envelopes.reach.push(allowance.up(reach + c.abs()));
-            let (slopes, off_at_centre) = (Arc::clone(slopes), c < 0.0);
-            clipped.push(ClippedLine { slopes, column, price, off_at_centre });
+        let mut all = Self::none(width);
+        // A line that overflowed says nothing.
+        let is_finite = |line: &EnvelopeLine| line.constant.is_finite();
+        for mut pair in lines.into_iter().filter(|pair| is_finite(&pair.above)) {
+            pair.below = pair.below.filter(is_finite);
+            all.column_from_neuron[pair.neuron] = Some(all.len());
+            all.envelopes.push(Envelope::new(moves, allowance, pair));
         }
-        envelopes.slopes = Slopes::Lazy(clipped);
-        if Self::fit(moves, envelopes.len()) { envelopes } else { Self::none(width) }
+        if Self::fit(moves, all.len()) { all } else { Self::none(width) }
     }
 
-    /// The same with all slopes worked out.
+    /// The same with the slopes at `θ = 0` worked out.
     pub fn with_dense_slopes(mut self, moves: &MoveSet) -> Self {
-        if let Slopes::Lazy(lines) = &self.slopes {
-            let mut slopes = Mat::zeros(moves.len(), lines.len());
-            for (column, line) in lines.iter().enumerate() {
-                let of_column = slopes.col_as_slice_mut(column).iter_mut();
-                of_column.zip(line.slopes()).for_each(|(slope, clipped)| *slope = clipped);
-            }
-            self.slopes = Slopes::Dense(slopes);
-        }
+        self.dense = Some(self.dense_slopes(moves.len()));
         self
+    }
+
+    fn dense_slopes(&self, moves: usize) -> Mat<f64> {
+        let mut slopes = Mat::zeros(moves, self.len());
+        for (column, envelope) in self.envelopes.iter().enumerate() {
+            envelope.add_to(slopes.col_as_slice_mut(column), 0.0, 1.0);
+        }
+        slopes
     }
 
     /// The same over some moves only.
     pub fn with_moves(&self, moves: &[usize]) -> Self {
-        let slopes =
-            Mat::from_fn(moves.len(), self.len(), |k, column| self.slope(column, moves[k]));
-        Self {
-            slopes: Slopes::Dense(slopes),
-            at_centre: self.at_centre.clone(),
-            reach: self.reach.clone(),
-            column_from_neuron: self.column_from_neuron.clone(),
-        }
+        let rows = |of: &dyn Fn(&Envelope) -> Option<&EnvelopeLine>| {
+            let mut rows = Mat::zeros(moves.len(), self.len());
+            for (column, envelope) in self.envelopes.iter().enumerate() {
+                if let Some(line) = of(envelope) {
+                    let (slopes, few) = (line.slopes(), rows.col_as_slice_mut(column));
+                    few.iter_mut().zip(moves).for_each(|(few, &k)| *few = slopes[k]);
+                }
+            }
+            Arc::new(rows)
+        };
+        let above = rows(&|envelope| Some(&envelope.above));
+        let below = rows(&|envelope| envelope.below.as_ref());
+        let with = |slopes: &Arc<Mat<f64>>, column: usize, line: &EnvelopeLine| EnvelopeLine {
+            slopes: Arc::clone(slopes),
+            column,
+            ..*line
+        };
+        let narrowed = |(column, envelope): (usize, &Envelope)| Envelope {
+            above: with(&above, column, &envelope.above),
+            below: envelope.below.as_ref().map(|line| with(&below, column, line)),
+            ..*envelope
+        };
+        let column_from_neuron = self.column_from_neuron.clone();
+        let envelopes = self.envelopes.iter().enumerate().map(narrowed).collect();
+        let few = Self { envelopes, dense: None, column_from_neuron };
+        let has_theta = few.envelopes.iter().any(|envelope| envelope.below.is_some());
+        let dense = (!has_theta).then(|| few.dense_slopes(moves.len()));
+        Self { dense, ..few }
     }
 
     /// The column of neuron `j`'s envelope, if it has one.
@@ -135,37 +273,40 @@ impl Envelopes {
     }
 
     pub fn len(&self) -> usize {
-        self.at_centre.len()
+        self.envelopes.len()
     }
 
-    /// What the relaxation of a ReLU needs to know of an envelope.
-    pub fn of_column(&self, column: usize) -> NeuronEnvelope {
-        NeuronEnvelope { at_centre: self.at_centre[column], reach: self.reach[column] }
+    /// What the relaxation of a ReLU needs to know of an envelope at a `θ`.
+    pub fn of_column(&self, column: usize, theta: f64) -> NeuronEnvelope {
+        let envelope = &self.envelopes[column];
+        let theta = envelope.theta(theta);
+        let at_centre = envelope.at_centre(theta) + envelope.rounding;
+        NeuronEnvelope { theta, at_centre, reach: envelope.reach }
     }
 
-    /// The slope of an envelope in a move.
+    /// The slope of an envelope in a move, at `θ = 0`.
     pub fn slope(&self, column: usize, k: usize) -> f64 {
-        match &self.slopes {
-            Slopes::Dense(slopes) => slopes[(k, column)],
-            Slopes::Lazy(lines) => {
-                let line = &lines[column];
-                line.slope(line.slopes[(k, line.column)])
-            }
-        }
+        self.envelopes[column].slope(0.0, k)
     }
 
-    /// `out += slopes · weights`, a column of weights for each column of `out`.
-    pub fn add_to(&self, out: &mut Mat<f64>, weights: &Mat<f64>) {
-        match &self.slopes {
-            Slopes::Dense(slopes) => add_product(out, slopes.as_ref(), weights),
-            Slopes::Lazy(lines) => {
-                for row in 0..weights.ncols() {
-                    for (line, &weight) in lines.iter().zip(weights.col_as_slice(row)) {
-                        if weight != 0.0 {
-                            let out = out.col_as_slice_mut(row).iter_mut();
-                            out.zip(line.slopes()).for_each(|(out, slope)| *out += weight * slope);
-                        }
-                    }
+    /// The value of an envelope at some moves, `θ g` left out, and its derivative in `θ`.
+    pub fn value_at(&self, column: usize, theta: f64, vertex: &[(usize, f64)]) -> (f64, f64) {
+        let envelope = &self.envelopes[column];
+        envelope.value_at(envelope.theta(theta), vertex)
+    }
+
+    /// `out += slopes · shares`.
+    pub fn add_to(&self, out: &mut Mat<f64>, EnvelopeShares { shares, thetas }: &EnvelopeShares) {
+        if let (Some(slopes), None) = (&self.dense, thetas) {
+            return add_product(out, slopes.as_ref(), shares);
+        }
+        for row in 0..shares.ncols() {
+            let out = out.col_as_slice_mut(row);
+            for (column, envelope) in self.envelopes.iter().enumerate() {
+                let weight = shares[(column, row)];
+                if weight != 0.0 {
+                    let theta = thetas.as_ref().map_or(0.0, |thetas| thetas[(column, row)]);
+                    envelope.add_to(out, theta, weight);
                 }
             }
         }

@@ -14,8 +14,10 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+use super::bounded_part::BoundedPart;
 use super::envelope::Envelopes;
 use super::functions::LayerLines;
+use super::guide::Guide;
 use super::interval::Interval;
 use super::neurons::NeuronBounds;
 use super::part::{Part, PartSet};
@@ -50,6 +52,12 @@ pub struct LinearBounds {
     pub(super) arithmetic: Arithmetic,
     /// For every layer behind the first, if bounds of parts are to be made from these.
     pub(super) lines: Option<Vec<LayerLines>>,
+    /// How lower neurons are relaxed in the lines of deeper ones; empty without a guide.
+    pub(super) guide: Guide,
+    /// The neurons of the last hidden layer that need an interval, if not all do.
+    pub(super) wanted: Option<Arc<[bool]>>,
+    /// The intervals that these bounds began with, and how they were made.
+    pub(super) bounded: Option<Arc<BoundedPart>>,
 }
 
 /// The pre-activations of the first layer as functions of the moves.
@@ -82,6 +90,35 @@ impl LinearBounds {
         self.set.set_of(part)
     }
 
+    /// The intervals of the part that these bounds, or those that they were made of, were made for, and how they came about.
+    ///
+    /// # Panics
+    /// Never: it is there once bounds are made.
+    pub fn bounded_part(&self) -> &Arc<BoundedPart> {
+        self.bounded.as_ref().expect("bounds are made")
+    }
+
+    /// Points with a smaller value than this are left out of account: a bound is never lower.
+    pub fn goal(&self) -> Option<f64> {
+        self.bounded.as_ref().and_then(|bounded| bounded.goal())
+    }
+
+    /// Whether envelopes pass a part of the neuron on: where a budget binds. Elsewhere that does not help.
+    pub(super) fn uses_theta(&self) -> bool {
+        self.above == UpperRelaxation::Envelopes && self.moves.budget_binds()
+    }
+
+    /// Whether every neuron's interval is as narrow as these bounds can make it. Signs are split on such bounds only.
+    pub fn has_all_intervals(&self) -> bool {
+        self.wanted.is_none()
+    }
+
+    /// Whether a neuron needs an interval.
+    pub(super) fn wants(&self, layer: usize, j: usize) -> bool {
+        layer + 1 < self.network.hidden().len()
+            || self.wanted.as_ref().is_none_or(|wanted| wanted[j])
+    }
+
     /// Whether they are ready for [`LinearBounds::within`].
     pub fn is_splittable(&self) -> bool {
         self.lines.is_some()
@@ -106,7 +143,7 @@ impl LinearBounds {
     pub fn envelope(&self, neuron: NeuronId) -> Option<(f64, impl Fn(usize) -> f64)> {
         let envelopes = &self.envelopes[neuron.layer];
         let column = envelopes.column(neuron.index)?;
-        Some((envelopes.of_column(column).at_centre, move |k| envelopes.slope(column, k)))
+        Some((envelopes.of_column(column, 0.0).at_centre, move |k| envelopes.slope(column, k)))
     }
 
     /// The sum of a constant and a support, which was rounded once more, rounded up.

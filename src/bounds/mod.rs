@@ -4,12 +4,17 @@
 //! Others propose: slopes, multipliers, how to split a set. What turns proposals into a [`CertifiedBound`], for a whole set at once or over a
 //! [`Cover`] of parts, is here and checks them.
 
+mod bounded_part;
+mod boxes;
 mod build;
 mod certificate;
 mod certified;
 mod cover;
+mod cut;
 mod envelope;
 mod functions;
+mod guide;
+mod guide_maker;
 mod interval;
 mod interval_arithmetic;
 mod linear;
@@ -22,13 +27,17 @@ mod relaxation;
 #[cfg(test)]
 mod tests;
 
-pub use certificate::{DualBound, LineBound, ReluLine, SpentMove};
+pub use bounded_part::{BoundedPart, Cut};
+pub use boxes::{BoundedBox, BoxBounds, BoxPart, BoxQuestions, BoxScratch, SplitBy};
+pub use build::PartStart;
+pub use certificate::{DualBound, LineBound, SpentMove};
 pub use certified::{BoundMethod, CertifiedBound, EmptyPart, PartBound};
 pub use cover::{ClosedLeaf, CompleteCover, Cover, CoverError, OpenLeaf};
+pub use guide::{Guide, GuideLine, GuideSource};
 pub use interval::{Interval, Stability};
 pub use interval_arithmetic::interval_arithmetic;
 pub use linear::{Arithmetic, LinearBounds};
 pub use neurons::NeuronBounds;
 pub use optimise::BoundOptions;
-pub use part::{Part, PixelPart, Sign, SplitSide};
-pub use relaxation::{Multipliers, NeuronDuals, UpperRelaxation};
+pub use part::{InputSplit, Part, PixelPart, Sign, SplitSide};
+pub use relaxation::{Multipliers, NeuronDuals, ReluLine, UpperRelaxation};

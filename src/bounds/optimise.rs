@@ -2,11 +2,12 @@
 //!
 //! They are improved on the steepest moves alone, which is many times faster; what comes out is then evaluated on all.
 
-use super::certificate::{LineBound, ReluLine, SpentMove};
+use super::certificate::{LineBound, MoveFunction, SpentMove};
 use super::certified::{BoundMethod, CertifiedBound};
 use super::interval::{Interval, Stability};
 use super::linear::LinearBounds;
-use super::relaxation::{ReluRelaxation, UpperRelaxation, default_slope};
+use super::parts::NarrowedBounds;
+use super::relaxation::{ReluLine, ReluRelaxation, UpperRelaxation, default_slope};
 use crate::budget::Budget;
 use crate::network::NeuronId;
 
@@ -24,6 +25,10 @@ const MEMORY: (f64, f64) = (0.8, 0.95);
 
 /// Share of the envelopes behind the first layer to begin with; what is best differs from neuron to neuron.
 const FIRST_SHARE: f64 = 0.8;
+
+/// The same where a part of them goes on as the neuron itself, and how large that part is.
+const FIRST_SHARE_WITH_THETA: f64 = 0.9;
+const FIRST_THETA: f64 = 0.5;
 
 /// How far a bound is improved.
 #[derive(Clone, Copy, Debug)]
@@ -73,21 +78,43 @@ struct NeuronParams {
     below: AdamParam,
     /// Share of the envelope above.
     share: AdamParam,
+    /// How much of the envelope goes on as the neuron itself.
+    theta: AdamParam,
 }
 
 impl NeuronParams {
-    fn new(below: f64, share: f64) -> Self {
-        Self { below: AdamParam::new(below), share: AdamParam::new(share) }
+    fn new(below: f64, share: f64, theta: f64) -> Self {
+        let [below, share, theta] = [below, share, theta].map(AdamParam::new);
+        Self { below, share, theta }
+    }
+
+    fn line(self, index: usize) -> ReluLine {
+        let Self { below, share, theta } = self;
+        ReluLine { index, below: below.value, envelope: share.value, theta: theta.value }
+    }
+
+    fn relaxation(self) -> ReluRelaxation {
+        let Self { below, share, theta } = self;
+        ReluRelaxation::Lines { below: below.value, envelope: share.value, theta: theta.value }
     }
 }
 
 /// For every neuron of every hidden layer.
 type Params = Vec<Vec<NeuronParams>>;
 
+/// Params in thousandths: a proof writes them down, and a bound hardly depends on the rest.
+fn rounded(mut params: Params) -> Params {
+    let round = |param: &mut AdamParam| param.value = (param.value * 1000.0).round() / 1000.0;
+    for NeuronParams { below, share, theta } in params.iter_mut().flatten() {
+        [below, share, theta].into_iter().for_each(round);
+    }
+    params
+}
+
 /// A bound, and the linear function behind it.
 struct Evaluation {
     value: f64,
-    slopes: Vec<f64>,
+    function: MoveFunction,
     /// Where it is largest: moves and their amounts.
     vertex: Vec<(usize, f64)>,
     /// What each neuron's output counted for, by layer.
@@ -100,6 +127,23 @@ struct Descent<'d> {
     budget: &'d Budget<'d>,
     /// Steps made.
     time: usize,
+    /// The sum of all vertices seen, the last ones weighted most, and of the weights.
+    vertices: Vec<f64>,
+    weight: f64,
+}
+
+impl Descent<'_> {
+    fn add_vertex(&mut self, vertex: impl Iterator<Item = (usize, f64)>) {
+        let weight = self.time as f64;
+        vertex.for_each(|(k, amount)| self.vertices[k] += weight * amount);
+        self.weight += weight;
+    }
+
+    /// The mean of all vertices seen.
+    fn mean_vertex(&self) -> Option<Vec<(usize, f64)>> {
+        let made = self.vertices.iter().enumerate().filter(|(_, sum)| **sum > 0.0);
+        (self.weight > 0.0).then(|| made.map(|(k, sum)| (k, sum / self.weight)).collect())
+    }
 }
 
 impl LinearBounds {
@@ -132,34 +176,44 @@ impl LinearBounds {
         let mut params = self.params(lines);
         let mut best = (self.evaluate(objective, &params), params.clone());
         let mut improved = false;
-        let mut descent = Descent { options, budget, time: 0 };
+        let vertices = vec![0.0; self.moves.len()];
+        let mut descent = Descent { options, budget, time: 0, vertices, weight: 0.0 };
         let rounds = options.steps.div_ceil(STEPS_A_ROUND);
         for round in 1..=rounds {
             if best.0.value < options.cutoff || budget.is_spent() {
                 break;
             }
-            let near = self.narrowed(&best.0.slopes);
-            let near = near.as_ref().unwrap_or(self);
+            let near = self.narrowed(&best.0.function.slopes);
+            let (near, moves) = match &near {
+                Some(NarrowedBounds { bounds, moves }) => (bounds, Some(&moves[..])),
+                None => (self, None),
+            };
             let until = options.steps * round / rounds;
-            let lowest = near.descend(objective, &mut params, &mut descent, until);
+            let lowest = near.descend(objective, &mut params, &mut descent, moves, until);
+            let lowest = rounded(lowest);
             let all = self.evaluate(objective, &lowest);
             if all.value < best.0.value {
                 (best, improved) = ((all, lowest), true);
             }
         }
-        let (evaluation, params) = best;
+        let (mut evaluation, params) = best;
+        if let Some(mean) = descent.mean_vertex().filter(|_| self.uses_theta()) {
+            evaluation.vertex = mean;
+        }
         self.proof(objective, evaluation, &params, improved)
     }
 
-    /// Improves the params until so many steps are made in all. Those with the lowest bound on the way.
+    /// Improves the params until so many steps are made in all. Those with the lowest bound on the way. `moves` are the places of these bounds'
+    /// moves among those of the descent, if there are more.
     fn descend(
         &self,
         objective: &[f64],
         params: &mut Params,
         descent: &mut Descent,
+        moves: Option<&[usize]>,
         until: usize,
     ) -> Params {
-        let Descent { options, budget, time } = descent;
+        let Descent { options, budget, .. } = *descent;
         let mut lowest = (f64::INFINITY, params.clone());
         loop {
             let here = self.evaluate(objective, params);
@@ -167,12 +221,14 @@ impl LinearBounds {
                 lowest = (here.value, params.clone());
             }
             let enough = here.value < options.cutoff || budget.is_spent();
-            if enough || *time >= until {
+            if enough || descent.time >= until {
                 return lowest.1;
             }
-            let step = STEP * LAST_STEP.powf(*time as f64 / options.steps as f64);
-            *time += 1;
-            self.step_params(params, &here, step, *time as i32);
+            let step = STEP * LAST_STEP.powf(descent.time as f64 / options.steps as f64);
+            descent.time += 1;
+            let place = |k: usize| moves.map_or(k, |moves| moves[k]);
+            descent.add_vertex(here.vertex.iter().map(|&(k, amount)| (place(k), amount)));
+            self.step_params(params, &here, step, descent.time as i32);
         }
     }
 
@@ -183,7 +239,7 @@ impl LinearBounds {
         params: &Params,
         improved: bool,
     ) -> LineBound {
-        let Evaluation { value, vertex, slopes, .. } = evaluation;
+        let Evaluation { value, vertex, function, .. } = evaluation;
         let method = match (self.above, improved) {
             (UpperRelaxation::Envelopes, _) => BoundMethod::Envelope,
             (UpperRelaxation::Chords, true) => BoundMethod::Alpha,
@@ -191,40 +247,41 @@ impl LinearBounds {
         };
         let of_move = |(index, amount): (usize, f64)| {
             let at = self.moves.moves()[index];
-            SpentMove { index, at, amount, worth: slopes[index] * amount }
+            SpentMove { index, at, amount, worth: function.slopes[index] * amount }
         };
         let bound = self.part_bound(objective, value, method);
         let spending = vertex.into_iter().map(of_move).collect();
         let mut lines = vec![Vec::new(); params.len()];
         for NeuronId { layer, index } in self.neurons.unstable() {
-            let NeuronParams { below, share } = params[layer][index];
-            lines[layer].push(ReluLine { index, below: below.value, envelope: share.value });
+            lines[layer].push(params[layer][index].line(index));
         }
-        LineBound { bound, spending, lines }
+        LineBound { bound, spending, lines, function }
     }
 
     fn evaluate(&self, objective: &[f64], params: &Params) -> Evaluation {
-        let lines = |NeuronId { layer, index }| {
-            let NeuronParams { below, share } = params[layer][index];
-            ReluRelaxation::Lines { below: below.value, envelope: share.value }
-        };
+        let lines = |NeuronId { layer, index }| params[layer][index].relaxation();
         let above = self.objective_function(objective, lines);
         let mut vertex = Vec::new();
         let support = self.moves.support(above.slopes(), |k, amount| vertex.push((k, amount)));
-        let (value, slopes) = (self.largest_value(&above, support), above.slopes().to_vec());
-        Evaluation { value, slopes, vertex, coefficients: above.coefficients }
+        let (value, function) = (self.largest_value(&above, support), above.function());
+        Evaluation { value, function, vertex, coefficients: above.coefficients }
     }
 
     /// What to begin with: what is given, and else what is usually good.
     fn params(&self, lines: &[Vec<ReluLine>]) -> Params {
         let of_layer = |layer: usize| {
-            let share = if layer == 0 { 1.0 } else { FIRST_SHARE };
-            let params = |interval: &Interval| NeuronParams::new(default_slope(*interval), share);
+            let (share, theta) = match layer {
+                0 => (1.0, 0.0),
+                _ if self.uses_theta() => (FIRST_SHARE_WITH_THETA, FIRST_THETA),
+                _ => (FIRST_SHARE, 0.0),
+            };
+            let params =
+                |interval: &Interval| NeuronParams::new(default_slope(*interval), share, theta);
             let mut params: Vec<NeuronParams> =
                 self.neurons.layer(layer).iter().map(params).collect();
             for line in lines.get(layer).into_iter().flatten() {
-                let ReluLine { index, below, envelope } = line.valid();
-                params[index] = NeuronParams::new(below, envelope);
+                let ReluLine { index, below, envelope, theta } = line.valid();
+                params[index] = NeuronParams::new(below, envelope, theta);
             }
             params
         };
@@ -242,7 +299,7 @@ impl LinearBounds {
             let stability = self.neurons.stabilities(layer);
             for (j, g) in values.iter_mut().enumerate() {
                 let q = coefficients[layer][j];
-                let NeuronParams { below, share } = &mut params[j];
+                let NeuronParams { below, share, theta } = &mut params[j];
                 match stability(j, intervals[j]) {
                     Stability::On => {}
                     Stability::Off => *g = 0.0,
@@ -254,12 +311,13 @@ impl LinearBounds {
                     Stability::Unstable => {
                         let Interval { lower, upper } = intervals[j];
                         let chord = upper / (upper - lower) * (*g - lower);
-                        *g = chord;
+                        let before = std::mem::replace(g, chord);
                         if let Some(column) = envelopes.column(j) {
-                            let moved = vertex.iter().map(|&(k, p)| envelopes.slope(column, k) * p);
-                            let at_centre = envelopes.of_column(column).at_centre;
-                            let envelope = at_centre + moved.sum::<f64>();
+                            let (value, slope) = envelopes.value_at(column, theta.value, vertex);
+                            let passed_on = envelopes.of_column(column, theta.value).theta;
+                            let envelope = passed_on * before + value;
                             *g = share.value * envelope + (1.0 - share.value) * chord;
+                            theta.step(q * share.value * (before + slope), step, time);
                             share.step(q * (envelope - chord), step, time);
                         }
                     }

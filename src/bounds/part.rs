@@ -14,11 +14,22 @@ pub struct Sign {
     pub on: bool,
 }
 
+/// A division of a box by the value of one input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InputSplit {
+    /// The input.
+    pub input: usize,
+    /// Where it is divided.
+    pub at: f64,
+}
+
 /// One side of a split. With the [opposite](SplitSide::opposite) side it covers what is split.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SplitSide {
     /// Where a pixel moves by at least, or at most, an amount.
     Pixel(PixelSplit, Half),
+    /// Where an input is at least, or at most, a value.
+    Input(InputSplit, Half),
     /// Where a neuron is on, or off.
     Neuron(Sign),
 }
@@ -27,8 +38,8 @@ impl SplitSide {
     /// The other side of the same split.
     pub fn opposite(self) -> Self {
         match self {
-            Self::Pixel(split, Half::AtLeast) => Self::Pixel(split, Half::AtMost),
-            Self::Pixel(split, Half::AtMost) => Self::Pixel(split, Half::AtLeast),
+            Self::Pixel(split, half) => Self::Pixel(split, half.opposite()),
+            Self::Input(split, half) => Self::Input(split, half.opposite()),
             Self::Neuron(Sign { neuron, on }) => Self::Neuron(Sign { neuron, on: !on }),
         }
     }
@@ -37,7 +48,7 @@ impl SplitSide {
     pub fn sign(self) -> Option<Sign> {
         match self {
             Self::Neuron(sign) => Some(sign),
-            Self::Pixel(..) => None,
+            Self::Pixel(..) | Self::Input(..) => None,
         }
     }
 }

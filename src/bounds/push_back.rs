@@ -3,6 +3,7 @@
 
 use faer::Mat;
 
+use super::envelope::EnvelopeShares;
 use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, add_product, pull_back};
 use super::interval::Interval;
 use super::linear::LinearBounds;
@@ -11,6 +12,15 @@ use crate::network::NeuronId;
 
 /// From this share of the whole box on, chords alone may be better than envelopes.
 const LOOSE_BUDGET: f64 = 0.05;
+
+/// A way to relax the layers below.
+#[derive(Clone, Copy)]
+enum Way {
+    /// By the guide's lines.
+    Guided,
+    /// By default slopes, with envelopes in so many layers and chords in the others.
+    Enveloped(usize),
+}
 
 impl LinearBounds {
     /// For some neurons of a layer, `sign · g` from above: of several ways to bound the layers below, the best one.
@@ -21,11 +31,15 @@ impl LinearBounds {
         sign: f64,
     ) -> BoundedFunctions {
         let mut best: Option<BoundedFunctions> = None;
-        for enveloped in self.enveloped_layers(layer) {
+        for way in self.ways(layer) {
             let rows = self.neuron_rows(layer, block, sign);
-            let relaxation = |neuron: NeuronId| {
-                let envelope = if neuron.layer < enveloped { 1.0 } else { 0.0 };
-                ReluRelaxation::Lines { below: default_slope(self.neurons.get(neuron)), envelope }
+            let relaxation = |neuron: NeuronId| match way {
+                Way::Guided => self.guide.layers[neuron.layer][neuron.index].into(),
+                Way::Enveloped(layers) => {
+                    let below = default_slope(self.neurons.get(neuron));
+                    let envelope = if neuron.layer < layers { 1.0 } else { 0.0 };
+                    ReluRelaxation::Lines { below, envelope, theta: 0.0 }
+                }
             };
             let functions = self.push_back(rows, relaxation, |_, _| ());
             let bounded = BoundedFunctions { largest: self.largest(&functions), functions };
@@ -37,8 +51,10 @@ impl LinearBounds {
         best.expect("there is at least one way")
     }
 
-    /// Ways to relax the layers below: in how many of them unstable ReLUs are bounded by envelopes, the others by chords.
-    fn enveloped_layers(&self, layer: usize) -> Vec<usize> {
+    fn ways(&self, layer: usize) -> Vec<Way> {
+        if self.guide.layers.len() >= layer {
+            return vec![Way::Guided];
+        }
         let everywhere = usize::MAX;
         let mut ways = match self.above {
             UpperRelaxation::Chords => vec![0],
@@ -49,7 +65,7 @@ impl LinearBounds {
         if self.above == UpperRelaxation::Envelopes && self.moves.tightness() > LOOSE_BUDGET {
             ways.push(0);
         }
-        ways
+        ways.into_iter().map(Way::Enveloped).collect()
     }
 
     /// `sign · g` of some neurons as functions of the outputs of the layer below: exact.
@@ -96,12 +112,12 @@ impl LinearBounds {
         for layer in (0..layers).rev() {
             visit(layer, &coefficients);
             let envelopes = &self.envelopes[layer];
-            let mut shares = Mat::zeros(envelopes.len(), constants.len());
+            let mut shares = EnvelopeShares::none(envelopes.len(), constants.len());
             for row in 0..constants.len() {
                 let through = coefficients.col_as_slice_mut(row);
                 let sum = RowSum::new(constants[row], magnitudes[row]);
-                let of_row = shares.col_as_slice_mut(row);
-                let sum = self.relax_row(layer, through, &relaxation, sum, of_row);
+                let mix = |envelope, share, theta| shares.set(envelope, row, share, theta);
+                let sum = self.relax_row(layer, through, &relaxation, sum, mix);
                 (constants[row], magnitudes[row]) = sum.finish();
             }
             envelopes.add_to(&mut slopes, &shares);
@@ -121,27 +137,27 @@ impl LinearBounds {
         MoveFunctions { slopes, constants }
     }
 
-    /// Turns the coefficients of a layer's outputs into those of its pre-activations. What goes to envelopes is in `shares`, by their columns.
+    /// Turns the coefficients of a layer's outputs into those of its pre-activations. `mix` is told what goes to envelopes: their columns, shares
+    /// and `θ`s.
     fn relax_row(
         &self,
         layer: usize,
         coefficients: &mut [f64],
         relaxation: &impl Fn(NeuronId) -> ReluRelaxation,
         mut sum: RowSum,
-        shares: &mut [f64],
+        mut mix: impl FnMut(usize, f64, f64),
     ) -> RowSum {
         let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
         let stability = self.neurons.stabilities(layer);
         for (j, q) in coefficients.iter_mut().enumerate() {
             let column = envelopes.column(j);
-            let relu = BoundedRelu {
-                interval: intervals[j],
-                stability: stability(j, intervals[j]),
-                envelope: column.map(|column| envelopes.of_column(column)),
-            };
-            let relaxed = relu.relax(*q, relaxation(NeuronId { layer, index: j }), &mut sum);
-            if let (Some(column), Some(share)) = (column, relaxed.share) {
-                shares[column] = share;
+            let by = relaxation(NeuronId { layer, index: j });
+            let (interval, stability) = (intervals[j], stability(j, intervals[j]));
+            let envelope = column.map(|column| envelopes.of_column(column, by.theta()));
+            let relu = BoundedRelu { interval, stability, envelope };
+            let relaxed = relu.relax(*q, by, &mut sum);
+            if let (Some(column), Some((share, theta))) = (column, relaxed.share) {
+                mix(column, share, theta);
             }
             *q = relaxed.slope;
             if *q != 0.0 {

@@ -26,9 +26,39 @@ pub(super) enum ReluRelaxation {
         below: f64,
         /// Share of the envelope above, in [0, 1]; the chord gets the rest.
         envelope: f64,
+        /// How much of the envelope goes on as the neuron itself, in [0, 1].
+        theta: f64,
     },
     /// By multipliers: any numbers will do, those of an LP are the best.
     Duals(NeuronDuals),
+}
+
+/// How one unstable neuron was bounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReluLine {
+    /// Its place in the layer.
+    pub index: usize,
+    /// Slope of the line below, in [0, 1].
+    pub below: f64,
+    /// Share of the envelope above, in [0, 1]; the chord gets the rest.
+    pub envelope: f64,
+    /// How much of the envelope goes on as the neuron itself, in [0, 1].
+    pub theta: f64,
+}
+
+impl ReluLine {
+    /// The line with what it may be: a number outside [0, 1] is 0.
+    pub(super) fn valid(self) -> Self {
+        let share = |v: f64| if (0.0..=1.0).contains(&v) { v } else { 0.0 };
+        let (below, envelope, theta) = (self.below, self.envelope, self.theta);
+        let (below, envelope, theta) = (share(below), share(envelope), share(theta));
+        Self { index: self.index, below, envelope, theta }
+    }
+
+    pub(super) fn relaxation(self) -> ReluRelaxation {
+        let Self { below, envelope, theta, .. } = self.valid();
+        ReluRelaxation::Lines { below, envelope, theta }
+    }
 }
 
 /// The multipliers of a neuron.
@@ -84,9 +114,21 @@ impl RowSum {
     }
 }
 
-/// A neuron's envelope as the relaxation sees it.
+impl ReluRelaxation {
+    /// The `θ` of the envelope.
+    pub fn theta(self) -> f64 {
+        match self {
+            Self::Lines { theta, .. } => theta,
+            Self::Duals(_) => 0.0,
+        }
+    }
+}
+
+/// A neuron's envelope as the relaxation sees it: `θ g` and a function of the moves.
 #[derive(Clone, Copy)]
 pub(super) struct NeuronEnvelope {
+    /// 0 where the envelope has none.
+    pub theta: f64,
     /// The value at the centre, rounding included.
     pub at_centre: f64,
     /// At least `Σ |slope| p` anywhere in the set.
@@ -103,8 +145,8 @@ pub(super) struct BoundedRelu {
 /// A function above `q · relu(g)`: `slope · g + share · envelope`, and a constant that is in a [`RowSum`].
 pub(super) struct RelaxedRelu {
     pub slope: f64,
-    /// `None` without an envelope.
-    pub share: Option<f64>,
+    /// The envelope's share and its `θ`, which is in the slope. `None` without an envelope.
+    pub share: Option<(f64, f64)>,
 }
 
 impl RelaxedRelu {
@@ -119,7 +161,7 @@ impl BoundedRelu {
     pub fn relax(&self, q: f64, by: ReluRelaxation, sum: &mut RowSum) -> RelaxedRelu {
         match by {
             ReluRelaxation::Lines { .. } if q == 0.0 => RelaxedRelu::line(q),
-            ReluRelaxation::Lines { below, envelope } => match self.stability {
+            ReluRelaxation::Lines { below, envelope, .. } => match self.stability {
                 Stability::On => RelaxedRelu::line(q),
                 Stability::Off => RelaxedRelu::line(0.0),
                 Stability::Unstable if q < 0.0 => RelaxedRelu::line(q * below),
@@ -132,21 +174,26 @@ impl BoundedRelu {
     /// A share by the envelope, the rest by the chord; `q` is positive.
     #[inline]
     fn by_upper_line(&self, q: f64, envelope: f64, sum: &mut RowSum) -> RelaxedRelu {
-        let (mut rest, mut share) = (q, None);
-        if let Some(NeuronEnvelope { at_centre, reach }) = self.envelope {
+        let (mut rest, mut share, mut passed_on) = (q, None, 0.0);
+        if let Some(NeuronEnvelope { theta, at_centre, reach }) = self.envelope {
             let of_envelope = envelope * q;
             // The parts together are at least the whole: a ReLU is never negative.
             rest = if of_envelope >= q { 0.0 } else { (q - of_envelope) * A_HAIR_MORE };
             sum.add(of_envelope * at_centre);
             sum.pass(of_envelope * reach);
-            share = Some(of_envelope);
+            if theta != 0.0 {
+                passed_on = of_envelope * theta;
+                // The sum of both slopes is rounded, and `g` is at most so large.
+                sum.pass(of_envelope * self.interval.magnitude());
+            }
+            share = Some((of_envelope, theta));
         }
         let Interval { lower, upper } = self.interval;
         let width = upper - lower;
         let chord = if width.is_finite() { upper / width } else { f64::NAN };
         let slope = rest * (chord * A_HAIR_MORE);
         sum.add(-slope * lower);
-        RelaxedRelu { slope, share }
+        RelaxedRelu { slope: slope + passed_on, share }
     }
 
     /// By multipliers: weak duality.
@@ -154,7 +201,7 @@ impl BoundedRelu {
         let NeuronDuals { multiplier, envelope: share } = duals;
         let envelope = self.envelope.filter(|_| share > 0.0);
         let mut rest = q;
-        if let Some(NeuronEnvelope { at_centre, reach }) = envelope {
+        if let Some(NeuronEnvelope { at_centre, reach, .. }) = envelope {
             rest = q - share;
             sum.add(share * at_centre);
             sum.pass(share * reach);
@@ -163,7 +210,7 @@ impl BoundedRelu {
         let line = DualLine::new(self.interval, self.stability, rest, multiplier);
         sum.add(line.constant);
         sum.pass(line.magnitude);
-        RelaxedRelu { slope: line.slope, share: envelope.map(|_| share) }
+        RelaxedRelu { slope: line.slope, share: envelope.map(|_| (share, 0.0)) }
     }
 }
 

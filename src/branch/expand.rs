@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::node::{BranchOn, Child, Expansion, Node};
 use super::options::Until;
+use super::proven::ProvenBound;
 use super::signs::{BoundedNode, SignNode, SignTreeCount};
-use crate::bounds::LinearBounds;
+use crate::bounds::{LinearBounds, OpenLeaf};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
 
@@ -33,17 +34,19 @@ impl Expander<'_> {
 
     /// Splits a node, and bounds what it is split into.
     pub fn expand(&self, node: Node) -> Expansion {
-        match &node.on {
-            BranchOn::Pixels => self.split_by_pixels(node),
-            BranchOn::Signs(sign_node) => {
-                let sign_node = Arc::clone(sign_node);
-                self.split_by_sign(node, &sign_node)
-            }
+        let Node { leaf, proven, on, .. } = node;
+        match on {
+            BranchOn::Pixels(start) => self.split_by_pixels(leaf, proven, start),
+            BranchOn::Signs(sign_node) => self.split_by_sign(leaf, proven, &sign_node),
         }
     }
 
-    fn split_by_sign(&self, node: Node, sign_node: &SignNode) -> Expansion {
-        let Node { leaf, proven, .. } = node;
+    fn split_by_sign(
+        &self,
+        leaf: OpenLeaf,
+        proven: ProvenBound,
+        sign_node: &SignNode,
+    ) -> Expansion {
         let Some(halves) = sign_node.split(&proven, &|bound| self.is_met(bound), self.budget)
         else {
             return Expansion {

@@ -8,6 +8,7 @@
 //! The promise: a tree only proposes. Its bounds are made by [`bounds`](crate::bounds), and a [`Cover`](crate::bounds::Cover) checks that
 //! the parts of all nodes together are the set.
 
+mod boxes;
 mod expand;
 mod node;
 mod options;
@@ -33,6 +34,7 @@ use crate::problem::{Candidate, Problem};
 use crate::search::ascend_from;
 use crate::tolerance;
 use crate::walk::{WayOut, walk};
+pub use boxes::{BoxTree, BoxTreeOptions};
 use expand::Expander;
 use node::{Expansion, Node};
 pub use options::{BranchOptions, FEW, Until};

@@ -5,15 +5,25 @@ use std::sync::Arc;
 
 use super::proven::ProvenBound;
 use super::signs::SignNode;
-use crate::bounds::OpenLeaf;
+use crate::bounds::{BoundedPart, OpenLeaf, ReluLine};
 use crate::problem::Candidate;
 
 /// What a node is split on.
 pub enum BranchOn {
-    /// How far a pixel moves.
-    Pixels,
+    /// How far a pixel moves, and what its neurons are bounded from. `None` for the root.
+    Pixels(Option<PixelStart>),
     /// The sign of a neuron.
     Signs(Arc<SignNode>),
+}
+
+/// What a node takes over from the one that it was split from.
+pub struct PixelStart {
+    /// What is known of the neurons there.
+    pub known: Arc<BoundedPart>,
+    /// Where the node's bound is attained.
+    pub point: Vec<f64>,
+    /// The lines of its bound.
+    pub lines: Vec<Vec<ReluLine>>,
 }
 
 /// A node that is still to be split.

@@ -1,5 +1,8 @@
 //! How far a tree is grown.
 
+/// How far below the value that a bound has to be below the goal of cuts is, relatively.
+const GOAL_BELOW: f64 = 1e-6;
+
 /// When the tree is done.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
@@ -15,6 +18,15 @@ impl Until {
         match self {
             Self::Below(value) => bound < value,
             Self::Gap(gap) => bound <= incumbent + gap,
+        }
+    }
+
+    /// What a cut leaves out of account: a bound of this is low enough.
+    pub(super) fn goal(self, incumbent: f64) -> f64 {
+        match self {
+            Self::Below(value) => value - GOAL_BELOW * value.abs().max(1.0),
+            // Half of the gap, so that what is stored in f32 still meets it.
+            Self::Gap(gap) => incumbent + 0.5 * gap,
         }
     }
 

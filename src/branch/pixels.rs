@@ -5,21 +5,30 @@
 use std::sync::Arc;
 
 use super::expand::Expander;
-use super::node::{BranchOn, Child, Expansion, Node};
+use super::node::{BranchOn, Child, Expansion, PixelStart};
 use super::proven::ProvenBound;
 use super::signs::SignTree;
-use crate::bounds::{BoundOptions, LineBound, LinearBounds, PixelPart, ReluLine, SpentMove};
+use crate::bounds::{
+    BoundOptions, GuideSource, LineBound, LinearBounds, OpenLeaf, PartStart, PixelPart, SpentMove,
+};
 use crate::network::Trace;
 use crate::problem::Candidate;
 use crate::search::ascend_from;
 use crate::sets::{InputSet, Move, PixelSplit};
 
 /// Splits within a node before its leaves are bounded anew: so long their bounds are made of the node's own.
-const SPLITS: usize = 8;
+const SPLITS: usize = 4;
+
+/// Cuts toward the goal, one after the other, of which each has to close so much of what is left to it.
+const CUTS: usize = 2;
+const WORTHWHILE: f64 = 0.3;
+
+/// A cut is tried where the bound is so near to the goal, as a share of what it gains from the centre on.
+const NEAR_GOAL: f64 = 0.1;
 
 /// Improvements of a bound, from fresh lines and from inherited ones.
 const FRESH_STEPS: usize = 20;
-const STEPS: usize = 8;
+const STEPS: usize = 4;
 
 /// Amounts of splits are multiples of this, which adds to any 8-bit pixel exactly.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;
@@ -28,9 +37,8 @@ const GRAIN: f64 = 1.0 / (1 << 20) as f64;
 struct PixelNode {
     part: PixelPart,
     proven: ProvenBound,
-    spending: Vec<SpentMove>,
-    /// What its bound is made of: good to begin with in its halves.
-    lines: Vec<Vec<ReluLine>>,
+    /// Its lines are good to begin with in its halves.
+    proof: LineBound,
 }
 
 impl PixelNode {
@@ -43,36 +51,89 @@ impl PixelNode {
     }
 }
 
+/// Bounds of a node's part, and what they prove.
+struct BoundedSet {
+    linear: Arc<LinearBounds>,
+    proof: LineBound,
+    proven: ProvenBound,
+}
+
 impl Expander<'_> {
     /// Bounds a node anew and splits it; by signs, if it has few neurons that are unstable.
-    pub(super) fn split_by_pixels(&self, node: Node) -> Expansion {
-        let Node { leaf, proven: known, .. } = node;
-        let linear = self.bounds_anew(&known);
-        let depth = linear.part().depth();
-        let proof =
-            linear.prove(self.problem.weights(), &self.bound_options(FRESH_STEPS), self.budget);
-        let point = Some(self.climb(linear.set(), &proof.spending));
-        let proven = ProvenBound::by_lines(&proof, depth, self.keep).or_lower(&known);
-        let is_open = !self.is_met(proven.bound.value());
-        if is_open && linear.neurons().unstable().count() <= self.few {
+    pub(super) fn split_by_pixels(
+        &self,
+        leaf: OpenLeaf,
+        known: ProvenBound,
+        start: Option<PixelStart>,
+    ) -> Expansion {
+        let mut bounded = self.bounds_anew(&known, start);
+        let point = Some(self.climb(bounded.linear.set(), &bounded.proof));
+        if !self.has_few_unstable(&bounded.linear) {
+            self.cut_toward_goal(&mut bounded);
+        }
+        let BoundedSet { linear, proof, proven } = bounded;
+        if !self.is_met(proven.bound.value()) && self.has_few_unstable(&linear) {
             let tree = SignTree::new(self.problem, linear, self.keep, self.sign_trees);
             let mut expansion = Expansion { leaf, children: Vec::new(), nodes: 1, point };
             expansion.add(Arc::new(tree).root(proven, self.budget));
             return expansion;
         }
-        let LineBound { spending, lines, .. } = proof;
-        let first = PixelNode { part: linear.whole(), proven, spending, lines };
+        let first = PixelNode { part: linear.whole(), proven, proof };
         let (children, nodes) = self.split_worst(&linear, first);
-        Expansion { leaf, children, nodes, point }
+        Expansion { leaf, children, nodes: nodes + 1, point }
+    }
+
+    fn has_few_unstable(&self, linear: &LinearBounds) -> bool {
+        linear.has_all_intervals() && linear.neurons().unstable().nth(self.few).is_none()
     }
 
     /// Bounds of all neurons over a node's part.
-    fn bounds_anew(&self, node: &ProvenBound) -> Arc<LinearBounds> {
-        let part = node.bound.part();
-        if part.depth() == 0 && self.whole.is_splittable() {
-            return Arc::clone(self.whole);
+    fn bounds_anew(&self, node: &ProvenBound, start: Option<PixelStart>) -> BoundedSet {
+        let (objective, options) = (self.problem.weights(), self.bound_options(FRESH_STEPS));
+        let (linear, lines) = match start {
+            None => (Arc::clone(self.whole), Vec::new()),
+            Some(PixelStart { known, point, lines }) => {
+                // A node that signs may split soon needs all intervals.
+                let many = known.neurons().unstable().nth(2 * self.few).is_some();
+                let only_for = many.then_some(objective);
+                let start =
+                    PartStart { known: &known, guide: GuideSource::Point(&point), only_for };
+                let linear = self.whole.of_part(node.bound.part(), &start, self.budget);
+                (Arc::new(linear.expect("a part of the whole, exactly split")), lines)
+            }
+        };
+        let proof = linear.prove_from(objective, &lines, &options, self.budget);
+        let proven = ProvenBound::by_lines(&linear, &proof, self.keep).or_lower(node);
+        BoundedSet { linear, proof, proven }
+    }
+
+    /// Narrows the intervals to the points that may be at least the goal, as long as that helps.
+    fn cut_toward_goal(&self, bounded: &mut BoundedSet) {
+        let objective = self.problem.weights();
+        let cutoff = self.until.cutoff(self.incumbent);
+        for _ in 0..CUTS {
+            let before = bounded.proof.bound.value();
+            let is_near = before - cutoff <= NEAR_GOAL * bounded.proof.gain();
+            if self.is_met(bounded.proven.bound.value()) || !is_near || self.budget.is_spent() {
+                break;
+            }
+            let goal = self.until.goal(self.incumbent);
+            let cut = match bounded.linear.cut(&bounded.proof, goal) {
+                Ok(cut) => Arc::new(cut),
+                Err(empty) => {
+                    bounded.proven = ProvenBound::of_empty(&empty, objective, self.keep);
+                    break;
+                }
+            };
+            let options = self.bound_options(FRESH_STEPS);
+            let proof = cut.prove_from(objective, &bounded.proof.lines, &options, self.budget);
+            let proven = ProvenBound::by_lines(&cut, &proof, self.keep).or_lower(&bounded.proven);
+            let gained = before - proof.bound.value();
+            *bounded = BoundedSet { linear: cut, proof, proven };
+            if gained < WORTHWHILE * (before - cutoff) {
+                break;
+            }
         }
-        Arc::new(self.whole.of_part(part, self.budget).expect("a part of the whole, exactly split"))
     }
 
     fn bound_options(&self, steps: usize) -> BoundOptions {
@@ -96,7 +157,13 @@ impl Expander<'_> {
             nodes += halves.len();
             leaves.extend(halves.map(|half| self.bound_half(linear, &leaf, half)));
         }
-        let open = |leaf: PixelNode| leaf.child(Some(BranchOn::Pixels));
+        let open = |leaf: PixelNode| {
+            let known = Arc::clone(linear.bounded_part());
+            let set = linear.set_of(leaf.part.part());
+            let point = leaf.proof.point(set.as_ref().unwrap_or(linear.set()));
+            let start = PixelStart { known, point, lines: leaf.proof.lines.clone() };
+            leaf.child(Some(BranchOn::Pixels(Some(start))))
+        };
         children.extend(leaves.into_iter().map(open));
         (children, nodes)
     }
@@ -104,22 +171,19 @@ impl Expander<'_> {
     /// Bounds a half of a leaf by the lines that `linear` has.
     fn bound_half(&self, linear: &LinearBounds, leaf: &PixelNode, half: PixelPart) -> PixelNode {
         let (objective, options) = (self.problem.weights(), self.bound_options(STEPS));
-        let proof = linear.within(&half).prove_from(objective, &leaf.lines, &options, self.budget);
-        let proven = ProvenBound::by_lines(&proof, linear.part().depth(), self.keep);
+        let proof =
+            linear.within(&half).prove_from(objective, &leaf.proof.lines, &options, self.budget);
+        let proven = ProvenBound::by_lines(linear, &proof, self.keep);
         // What holds for a part holds for its halves.
         let proven = proven.or_lower(&leaf.proven);
-        let LineBound { spending, lines, .. } = proof;
-        PixelNode { part: half, proven, spending, lines }
+        PixelNode { part: half, proven, proof }
     }
 
     /// Climbs, in the whole set, from where the bound of a part is attained.
-    fn climb(&self, part: &InputSet, spending: &[SpentMove]) -> Candidate {
-        let mut point = part.centre().to_vec();
-        for SpentMove { at, amount, .. } in spending {
-            point[at.pixel] += at.sign * amount;
-        }
+    fn climb(&self, part: &InputSet, bound: &LineBound) -> Candidate {
         let mut trace = Trace::new(&self.problem.network);
-        let start = self.problem.evaluate(self.problem.set.project(&point), &mut trace);
+        let start = self.problem.set.project(&bound.point(part));
+        let start = self.problem.evaluate(start, &mut trace);
         ascend_from(self.problem, start, &mut trace, self.budget)
     }
 }
@@ -127,7 +191,8 @@ impl Expander<'_> {
 /// Where to split: at half of what the bound spends on the pixel that it gains most by.
 fn split_of(linear: &LinearBounds, leaf: &PixelNode) -> Option<PixelSplit> {
     let set = linear.set_of(leaf.part.part())?;
-    let mut by_worth: Vec<&SpentMove> = leaf.spending.iter().filter(|s| s.worth > 0.0).collect();
+    let mut by_worth: Vec<&SpentMove> =
+        leaf.proof.spending.iter().filter(|s| s.worth > 0.0).collect();
     by_worth.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.index.cmp(&b.index)));
     by_worth.into_iter().find_map(|spending| {
         let amount = ((spending.amount / 2.0) / GRAIN).round() * GRAIN;

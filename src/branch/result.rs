@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::bounds::CertifiedBound;
 use crate::observer::TreeState;
 use crate::problem::Candidate;
-use crate::proof::{Claim, Leaf};
+use crate::proof::{Claim, ProvenLeaf};
 
 /// Why branch and bound ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct BranchResult {
     /// Why it ended.
     pub stop: BranchStop,
     /// The leaves and why their bounds hold, if that was asked for.
-    pub leaves: Vec<Leaf>,
+    pub leaves: Vec<ProvenLeaf>,
 }
 
 impl BranchResult {
@@ -57,6 +57,6 @@ impl BranchResult {
     pub fn claim(&mut self) -> Option<Claim> {
         let (f32, bound) = (self.bound.holds_in_f32(), self.bound.value());
         let leaves = std::mem::take(&mut self.leaves);
-        (!leaves.is_empty()).then_some(Claim { f32, bound, leaves })
+        (!leaves.is_empty()).then(|| Claim::new(f32, bound, &leaves))
     }
 }

@@ -15,7 +15,7 @@ use crate::budget::Budget;
 use crate::encode::{PartRelaxation, PartSolution, WarmStart};
 use crate::network::{NeuronId, Trace};
 use crate::problem::{Candidate, Problem};
-use crate::proof::{Certificate, Evidence};
+use crate::proof::Evidence;
 
 /// How many [`SignTree`]s there are.
 #[derive(Clone, Default)]
@@ -88,9 +88,7 @@ impl SignTree {
 
     /// A bound of a part below, with evidence if that is kept.
     fn proven(&self, bound: PartBound, evidence: impl FnOnce() -> Evidence) -> ProvenBound {
-        let (needs, fresh) = (bound.part().depth(), self.linear.part().depth());
-        let certificate = || Arc::new(Certificate { needs, fresh, evidence: evidence() });
-        ProvenBound { certificate: self.keep.then(certificate), bound }
+        ProvenBound::new(bound, self.linear.bounded_part(), self.keep.then(evidence))
     }
 
     /// Bounds a node by the relaxation over its part; `linear` are the part's bounds.
@@ -169,8 +167,8 @@ impl SignNode {
         let linear = match self.tree.linear.signed(&self.neurons, sign) {
             Ok(linear) => linear,
             Err(empty) => {
-                let bound = empty.bound(self.tree.problem.weights());
-                return BoundedNode::leaf(self.tree.proven(bound, || Evidence::Empty {}));
+                let (weights, keep) = (self.tree.problem.weights(), self.tree.keep);
+                return BoundedNode::leaf(ProvenBound::of_empty(&empty, weights, keep));
             }
         };
         let inherited = self.inherited_bound(&linear).or_lower(known);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::node::{BranchOn, Child, Expansion, Node};
 use super::proven::ProvenBound;
 use super::signs::SignTreeCount;
-use crate::bounds::{CertifiedBound, CompleteCover, Cover, OpenLeaf};
-use crate::proof::{Certificate, Leaf};
+use crate::bounds::{CertifiedBound, ClosedLeaf, CompleteCover, Cover, OpenLeaf};
+use crate::proof::{Certificate, ProvenLeaf};
 
 /// Nodes expanded at once. Always the same, so that the tree does not depend on the number of threads.
 const BATCH: usize = 4;
@@ -37,7 +37,7 @@ impl Tree {
     /// When the bound is not that of a whole set.
     pub fn new(root: ProvenBound) -> Self {
         let (cover, leaf) = Cover::new(&root.bound).expect("a root has the bound of the whole set");
-        let node = Node { leaf, proven: root, on: BranchOn::Pixels, number: 0 };
+        let node = Node { leaf, proven: root, on: BranchOn::Pixels(None), number: 0 };
         Self {
             cover,
             open: BinaryHeap::from([node]),
@@ -132,14 +132,16 @@ impl Tree {
     }
 
     /// The bound of the whole set, and the leaves if their evidence was kept.
-    pub fn finish(mut self) -> (CertifiedBound, Vec<Leaf>) {
+    pub fn finish(mut self) -> (CertifiedBound, Vec<ProvenLeaf>) {
         let open = std::mem::take(&mut self.open).into_vec();
         for Node { leaf, proven, .. } in open.into_iter().chain(std::mem::take(&mut self.dive)) {
             self.close(leaf, proven);
         }
         let CompleteCover { bound, leaves } = self.cover.complete().expect("every node is closed");
-        let leaf = |leaf: crate::bounds::ClosedLeaf<Arc<Certificate>>| {
-            Leaf::new(&leaf.part, leaf.bound, Arc::unwrap_or_clone(leaf.evidence))
+        let leaf = |ClosedLeaf { part, bound, evidence }| ProvenLeaf {
+            part,
+            bound,
+            certificate: evidence,
         };
         (bound, leaves.into_iter().map(leaf).collect())
     }

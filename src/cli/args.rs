@@ -70,7 +70,8 @@ pub enum Command {
     Supports(SupportsArgs),
     /// Check the proofs that --proof wrote: the parts cover the set, and each bound follows from the numbers given for it
     ///
-    /// Shares no code with the search except the network and the rounding-safe evaluation of bounds. Exit code 1 if a proof does not hold.
+    /// The checker shares no code with the rest: it reads the model with a reader of its own, and rounds outward. It is also a program of its
+    /// own, rw-adv-check. Prints for each proof the whole theorem that it proves. Exit code 1 if a proof does not hold.
     CheckProof(CheckProofArgs),
     /// Show what a result directory still lacks: the number of records, or the shards that have to run
     Status(StatusArgs),

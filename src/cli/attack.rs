@@ -11,16 +11,17 @@ use rw_adv::judge::Verdict;
 use rw_adv::record::json::{self, Fields};
 use rw_adv::record::{AttackRecord, AttackSettings};
 use rw_adv::report::text;
-use rw_adv::run::{AttackJob, Batch, ImageTargets, ProofFiles};
+use rw_adv::run::{AttackJob, Batch, ImageTargets, ProofFiles, SelfCheck};
 use rw_adv::search::Method;
 use rw_adv::solve::Goal;
 
 use super::branch::BranchArgs;
-use super::exports::{ExportArgs, fail_with};
+use super::exports::{ExportArgs, Shortfall, fail_with};
 use super::images::{ImageInputArgs, ImageInputs};
 use super::method::MethodArgs;
 use super::run_args::{RunArgs, show_plan};
 use super::screen::Screen;
+use super::self_check::SelfCheckArgs;
 use super::terminal::Terminal;
 use crate::interrupt::catch_interrupts;
 use crate::values::{file_of, goal, positive};
@@ -44,10 +45,12 @@ pub struct AttackArgs {
     branch: BranchArgs,
     /// Write proofs of the bounds to a new directory, for `rw-adv check-proof`
     ///
-    /// One file IMAGE_cC_wW.json for each image and target: the leaves of the tree, and for each leaf the slopes or dual multipliers
+    /// One file IMAGE_cC_wW.json.gz for each image and target: the leaves of the tree, and for each leaf the slopes or dual multipliers
     /// that its bound follows from.
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     proof: Option<PathBuf>,
+    #[command(flatten)]
+    self_check: SelfCheckArgs,
     /// First write the problem of one image and target as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 and down_7 are how far pixel 7 is moved from the image; h_1_5 and z_1_5 are output and state of neuron 5 of the first
@@ -70,6 +73,7 @@ struct AttackPlan {
     run: RunArgs,
     write_model: Option<PathBuf>,
     proof: Option<PathBuf>,
+    self_check: Option<SelfCheck>,
     exports: ExportArgs,
     exit_code: bool,
     screen: Screen,
@@ -88,9 +92,15 @@ impl AttackPlan {
         run.start_threads()?;
         let norm = images.norm;
         let inputs = ImageInputs::open(images, args.target)?;
-        let branch = args.branch.options(inputs.images());
-        let attack = Attack { delta, norm, search, goal, branch, proofs: proof.is_some() };
-        Ok(Self { inputs, attack, run, write_model, proof, exports, exit_code, screen })
+        // Other methods show what they find by themselves.
+        let branch = match search.method {
+            Method::Rw => args.branch.attack_options(inputs.images()),
+            _ => args.branch.options(inputs.images()),
+        };
+        let self_check = args.self_check.open(inputs.model_path(), exports.is_guard())?;
+        let proofs = proof.is_some() || self_check.is_some();
+        let attack = Attack { delta, norm, search, goal, branch, proofs };
+        Ok(Self { inputs, attack, run, write_model, proof, self_check, exports, exit_code, screen })
     }
 
     /// What was asked for, to be kept beside the results.
@@ -113,7 +123,8 @@ impl AttackPlan {
         let items = self.inputs.items()?;
         let (settings, skipped) = (self.settings(&items), self.inputs.skipped(&items));
         let model = self.inputs.model.clone();
-        let mut job = AttackJob { model, attack: self.attack, proofs: None };
+        let self_check = self.self_check.clone();
+        let mut job = AttackJob { model, attack: self.attack, proofs: None, self_check };
         let destination = self.run.out.destination()?;
         if self.run.dry_run {
             return show_plan(&job, &items, &settings, &destination, self.run.json);
@@ -133,9 +144,9 @@ impl AttackPlan {
         let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left());
         terminal.begin::<AttackRecord>()?;
         let mut result = batch.run(&self.run.limits(), &clock, &mut terminal);
-        let told = result.stored.map_err(Into::into).and_then(|()| -> Result<Option<String>> {
+        let told = result.stored.map_err(Into::into).and_then(|()| -> Result<Option<Shortfall>> {
             result.records.sort_by_key(|record| (record.image, record.target));
-            let shortfall = exports.write(&result.records, &settings)?;
+            let shortfall = exports.write(&result.records, &settings, Some(&result.missing))?;
             let seconds = result.elapsed.as_secs_f64();
             terminal.print_text(|out| {
                 text::continued(out, result.finished_before)?;
@@ -158,7 +169,7 @@ impl AttackPlan {
         let Some(directory) = &self.proof else { return Ok(None) };
         let sha256 = &self.inputs.model.sha256;
         let opened = if self.run.out.is_continued() {
-            ProofFiles::resume(directory, sha256)
+            ProofFiles::resume(directory, sha256, self.run.out.is_shared())
         } else {
             ProofFiles::create(directory, sha256)
         };

@@ -1,47 +1,132 @@
 //! `rw-adv check-proof`: whether what branch and bound claims follows from what it wrote down.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
+use flate2::read::MultiGzDecoder;
 use rw_adv::bounds::Arithmetic;
+use rw_adv::data::{DataSource, Dataset, Split};
 use rw_adv::onnx::OnnxModel;
-use rw_adv::proof::{CheckedClaim, ImageStatement, ProofFile, SCHEMA, Statement, check};
+use rw_adv::proof::{ProofFile, SCHEMA, Statement, check};
 use rw_adv::record::json;
+use rw_adv_check::format::Statement as CheckedStatement;
+use rw_adv_check::{Model, Theorem};
 
 #[derive(clap::Args)]
 pub struct CheckProofArgs {
     /// The model that the proofs are about (.onnx or .onnx.gz)
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
+    /// The images that the proofs are about, as of the run: each proof's image must be the one of its number
+    ///
+    /// Without it the number of an image is what the proof says. The image itself, its values, is in the proof.
+    #[arg(long, value_name = "PATH")]
+    data: Option<PathBuf>,
+    /// Which set of an MNIST directory: train or test
+    #[arg(long, requires = "data", default_value_t = Split::Test)]
+    split: Split,
+    /// What every proof must be about: delta=5, norm=l1, image=4, predicted=7, target=9, model=SHA-256, centre=SHA-256, verdict=robust,
+    /// bound=-0.5 (or lower)
+    ///
+    /// May be repeated. A proof that is about something else counts as one that does not hold. Without verdict=robust a proof may show any
+    /// bound.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = expectation)]
+    expect: Vec<String>,
+    /// Use exact numbers instead of f64 rounded outward: for small networks
+    #[arg(long)]
+    exact: bool,
+    /// Use the code that made the proofs: for models that the checker does not support
+    #[arg(long, conflicts_with_all = ["expect", "data", "exact"])]
+    replay: bool,
     /// Proofs, or directories of them
     #[arg(required = true, value_name = "PROOF")]
     proofs: Vec<PathBuf>,
 }
 
-/// Checks every proof; one line each. Exit code 1 if any does not hold.
+/// `KEY=VALUE`, as it was typed.
+fn expectation(text: &str) -> Result<String, String> {
+    let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, as in delta=5")?;
+    let (key, value) = (key.trim(), value.trim());
+    match Theorem::KEYS.contains(&key) {
+        true => Ok(format!("{key}={value}")),
+        false => Err(format!("'{key}' is none of {}", Theorem::KEYS.join(", "))),
+    }
+}
+
+/// Checks every proof, and prints the theorem that it proves. Exit code 1 if any does not hold.
 pub fn run(args: &CheckProofArgs) -> Result<ExitCode> {
-    let model = OnnxModel::load(&args.model)?;
+    let checker = ProofReader::new(args)?;
     let mut stdout = io::stdout().lock();
     let (mut held, mut failed) = (0, 0);
     for file in files(&args.proofs)? {
-        let proof = read(&file)?;
-        match examine(&model, &proof) {
+        match checker.examine(&file)? {
             Ok(line) => {
                 held += 1;
                 writeln!(stdout, "{}: holds: {line}", file.display())?;
             }
             Err(error) => {
                 failed += 1;
-                writeln!(stdout, "{}: DOES NOT HOLD: {error:#}", file.display())?;
+                writeln!(stdout, "{}: DOES NOT HOLD: {error}", file.display())?;
             }
         }
         stdout.flush()?;
     }
     writeln!(stdout, "{held} proofs hold, {failed} do not")?;
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What proofs are checked with.
+enum ProofReader<'a> {
+    /// The checker that shares no code, and the images if they were named.
+    Independent { model: Box<Model>, data: Option<Dataset>, args: &'a CheckProofArgs },
+    /// The code that made the proofs.
+    Replay(Box<OnnxModel>),
+}
+
+impl<'a> ProofReader<'a> {
+    fn new(args: &'a CheckProofArgs) -> Result<Self> {
+        if args.replay {
+            return Ok(Self::Replay(Box::new(OnnxModel::load(&args.model)?)));
+        }
+        let model = Model::read(&args.model).map_err(Error::msg);
+        let model = Box::new(model.context("the checker (see --replay)")?);
+        let data = match &args.data {
+            None => None,
+            Some(path) => {
+                let dims = OnnxModel::load(&args.model)?.input_dims;
+                let source = DataSource { path: path.clone(), split: args.split, labels: None };
+                Some(Dataset::open(&source, &dims)?)
+            }
+        };
+        Ok(Self::Independent { model, data, args })
+    }
+
+    /// What a proof shows, or why it shows nothing.
+    fn examine(&self, file: &Path) -> Result<Result<String, String>> {
+        match self {
+            Self::Replay(model) => {
+                let proof = read(file)?;
+                Ok(replay(model, &proof).map_err(|error| format!("{error:#}")))
+            }
+            Self::Independent { model, data, args } => {
+                let proof = rw_adv_check::read_proof(file).map_err(Error::msg)?;
+                if let (Some(data), CheckedStatement::Image(image)) = (data, &proof.statement)
+                    && (image.image >= data.len()
+                        || data.sample(image.image)?.pixels != image.original)
+                {
+                    return Ok(Err(format!("its image is not image {} of the data", image.image)));
+                }
+                let theorem = rw_adv_check::check(model, &proof, args.exact);
+                Ok(theorem.and_then(|theorem| {
+                    args.expect.iter().try_for_each(|expected| theorem.expect(expected))?;
+                    Ok(theorem.to_string())
+                }))
+            }
+        }
+    }
 }
 
 /// The files named, and those in the directories named, in order.
@@ -56,7 +141,8 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let mut inside = Vec::new();
         for entry in list {
             let file = entry.with_context(|| path.display().to_string())?.path();
-            if file.extension().is_some_and(|end| end == "json") {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if name.ends_with(".json") || name.ends_with(".json.gz") {
                 inside.push(file);
             }
         }
@@ -70,7 +156,14 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 fn read(file: &Path) -> Result<ProofFile> {
-    let text = fs::read(file).with_context(|| file.display().to_string())?;
+    let stored = fs::read(file).with_context(|| file.display().to_string())?;
+    let mut text = Vec::new();
+    if stored.starts_with(&[0x1f, 0x8b]) {
+        let unpacked = MultiGzDecoder::new(&stored[..]).read_to_end(&mut text);
+        unpacked.with_context(|| file.display().to_string())?;
+    } else {
+        text = stored;
+    }
     let proof: ProofFile =
         json::parse(&text).with_context(|| format!("{}: not a proof", file.display()))?;
     if proof.schema != SCHEMA {
@@ -79,8 +172,8 @@ fn read(file: &Path) -> Result<ProofFile> {
     Ok(proof)
 }
 
-/// What a proof shows, or why it shows nothing.
-fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
+/// What a proof shows by the code that made it, or why it shows nothing.
+fn replay(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
     if proof.model_sha256 != model.sha256 {
         bail!("it is about another model");
     }
@@ -94,34 +187,22 @@ fn examine(model: &OnnxModel, proof: &ProofFile) -> Result<String> {
             bail!("the model does not give its image the label {}", image.predicted);
         }
     }
-    let constant = problem.question.constant;
     let mut shown = Vec::new();
     for claim in &proof.claims {
         let (arithmetic, name) = if claim.f32 {
-            (Arithmetic::F32, "f32")
+            (Arithmetic::F32, "in f32")
         } else {
-            (Arithmetic::Exact, "exact arithmetic")
+            (Arithmetic::Exact, "in exact arithmetic")
         };
-        let CheckedClaim { bound, leaves } =
-            check(network, &problem.set, problem.weights(), arithmetic, claim)
-                .with_context(|| format!("in {name}"))?;
-        let is_robust = matches!(proof.statement, Statement::Image(_)) && claim.f32 && bound < 0.0;
-        let robust = if is_robust { ", robust" } else { "" };
+        let checked = check(network, &problem.set, problem.weights(), arithmetic, claim);
+        let checked = checked.with_context(|| name)?;
         // What is said of the objective is said with its constant.
-        let bound = if constant == 0.0 { bound } else { (bound + constant).next_up() };
-        shown.push(format!("{bound:.6} in {name} by {leaves} leaves{robust}"));
+        let bound = (checked.bound + problem.question.constant).next_up();
+        let shown_bound = (bound * 1e6).ceil() / 1e6;
+        shown.push(format!("at most {shown_bound:.6} {name} by {} leaves", checked.leaves));
     }
-    if shown.is_empty() {
-        bail!("it claims nothing");
+    match shown.is_empty() {
+        true => bail!("it claims nothing"),
+        false => Ok(format!("by the code that made it: {}", shown.join(" and "))),
     }
-    let about = match &proof.statement {
-        Statement::Image(ImageStatement { image, predicted, target, .. }) => {
-            format!("image {image}, {predicted} -> {target}")
-        }
-        Statement::Domain(domain) => {
-            let (inputs, constraints) = (domain.centre.len(), domain.constraints.len());
-            format!("objective over {inputs} inputs and {constraints} constraints")
-        }
-    };
-    Ok(format!("{about}: {}", shown.join("; ")))
 }

@@ -117,7 +117,9 @@ fn is_typed(arg: &Arg, typed: &[OsString]) -> bool {
 
 /// An option as it would have been typed.
 fn words(arg: &Arg, key: &str, value: &Value) -> Result<Vec<String>> {
-    if !is_flag(arg) {
+    let may_be_alone = arg.get_num_args().is_some_and(|values| values.min_values() == 0);
+    let is_switch = is_flag(arg) || may_be_alone && value.is_bool();
+    if !is_switch {
         let Some(text) = text(value) else {
             bail!("{key}: must be text, a number, or a list of them");
         };

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rw_adv::record::json::Fields;
-use rw_adv::record::{AttackRecord, ImageOutcomes, image_outcomes};
+use rw_adv::record::{AttackRecord, ImageOutcomes, Key, image_outcomes};
 use rw_adv::report::{csv, junit};
 
 /// What is written for other programs, and what it takes to fail.
@@ -19,14 +19,15 @@ pub struct ExportArgs {
     /// At the end write a JUnit file: one test case per image
     ///
     /// A case fails if a target has an adversary or the image is not predicted as labelled. It is skipped if targets are left
-    /// undecided, and passes if every target that was asked is excluded.
+    /// undecided, and passes if every target that was asked is excluded. It is an error if records are missing; the exit code
+    /// is 3 then.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     junit: Option<PathBuf>,
     /// Exit with code 1 if certified accuracy is below this share (0.9) or percentage (90%)
     ///
     /// Certified accuracy is the share of the searched images that are predicted as labelled (where labels are known) and for which
     /// every target that was asked is robust. Undecided images do not count as certified. For a statement about all labels, use
-    /// --target all.
+    /// --target all. The exit code is 3 if records are missing: nothing is said about images that were not searched.
     #[arg(long, value_name = "CERTIFIED", value_parser = share, hide_short_help = true)]
     fail_under: Option<f64>,
 }
@@ -46,12 +47,27 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Exit code 1 and a line on stderr if certified accuracy falls short.
-pub fn fail_with(shortfall: Option<String>) -> ExitCode {
-    let Some(line) = shortfall else { return ExitCode::SUCCESS };
+/// Exit code where records are missing: as of `merge`.
+const INCOMPLETE: u8 = 3;
+
+/// Why a guard fails.
+pub enum Shortfall {
+    /// Certified accuracy is too low.
+    Accuracy(String),
+    /// Records are missing, so that nothing can be said.
+    Incomplete(String),
+}
+
+/// The exit code, and a line on stderr, if certified accuracy falls short or cannot be told.
+pub fn fail_with(shortfall: Option<Shortfall>) -> ExitCode {
+    let (line, code) = match shortfall {
+        None => return ExitCode::SUCCESS,
+        Some(Shortfall::Accuracy(line)) => (line, ExitCode::FAILURE),
+        Some(Shortfall::Incomplete(line)) => (line, ExitCode::from(INCOMPLETE)),
+    };
     // Nothing is left to do when stderr is gone.
     let _ = writeln!(io::stderr(), "rw-adv: {line}");
-    ExitCode::FAILURE
+    code
 }
 
 impl ExportArgs {
@@ -60,6 +76,11 @@ impl ExportArgs {
         let open = |path: &Option<PathBuf>| path.as_deref().map(ExportFile::open).transpose();
         let (csv, junit) = (open(&self.csv)?, open(&self.junit)?);
         Ok(Exports { csv, junit, fail_under: self.fail_under })
+    }
+
+    /// Whether a limit of certified accuracy is set.
+    pub fn is_guard(&self) -> bool {
+        self.fail_under.is_some()
     }
 }
 
@@ -76,15 +97,41 @@ impl Exports {
         self.csv.is_some() || self.junit.is_some() || self.fail_under.is_some()
     }
 
-    /// Writes what was asked for; says so if certified accuracy falls short.
-    pub fn write(self, records: &[AttackRecord], settings: &Fields) -> Result<Option<String>> {
+    /// Writes what was asked for; says so if certified accuracy falls short, or if records are `missing`, which is `None` where it
+    /// is not known what was asked for.
+    pub fn write(
+        self,
+        records: &[AttackRecord],
+        settings: &Fields,
+        missing: Option<&[Key]>,
+    ) -> Result<Option<Shortfall>> {
+        let is_guard = self.junit.is_some() || self.fail_under.is_some();
         if let Some(file) = self.csv {
             file.write(|out| csv::write(out, records))?;
         }
         if let Some(file) = self.junit {
-            file.write(|out| junit::write(out, records, settings))?;
+            file.write(|out| junit::write(out, records, settings, missing))?;
         }
-        Ok(self.fail_under.and_then(|least| shortfall(&image_outcomes(records), least)))
+        let incomplete = incomplete(records.len(), missing).filter(|_| is_guard);
+        Ok(incomplete.map(Shortfall::Incomplete).or_else(|| {
+            let least = self.fail_under?;
+            shortfall(&image_outcomes(records), least).map(Shortfall::Accuracy)
+        }))
+    }
+}
+
+/// What is missing, if the records are not all that were asked for.
+fn incomplete(records: usize, missing: Option<&[Key]>) -> Option<String> {
+    match missing {
+        None => {
+            Some("there is no manifest.json: it cannot be told whether records are missing".into())
+        }
+        Some([]) if records == 0 => Some("there are no records".into()),
+        Some([]) => None,
+        Some([first, ..]) => Some(format!(
+            "{} records that were asked for are missing, the first of {first}: finish the run with --resume",
+            missing.map_or(0, <[Key]>::len)
+        )),
     }
 }
 
@@ -141,6 +188,18 @@ mod tests {
         for text in ["90", "101%", "-0.1", "-1%", "nan", "%", "", "most"] {
             assert!(share(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_run_that_is_not_whole_is_no_guard() {
+        let key = Key { image: 7, target: Some(2) };
+        assert!(incomplete(3, None).is_some_and(|line| line.contains("manifest.json")));
+        assert!(incomplete(0, Some(&[])).is_some());
+        assert_eq!(incomplete(1, Some(&[])), None);
+        let line = incomplete(9, Some(&[key, key])).expect("incomplete");
+        assert!(
+            line.starts_with("2 records that were asked for are missing, the first of image 7")
+        );
     }
 
     #[test]

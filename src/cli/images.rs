@@ -1,12 +1,11 @@
 //! Which images are looked at: a model, images and targets, opened and checked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
-use rw_adv::attack;
 use rw_adv::data::{DataSource, Dataset, Selection, Split, TargetChoice, Targets};
 use rw_adv::onnx::OnnxModel;
 use rw_adv::record::CommonSettings;
@@ -62,6 +61,11 @@ impl ImageInputs {
     /// How many images are looked at.
     pub fn images(&self) -> usize {
         self.images.len()
+    }
+
+    /// The model's file.
+    pub fn model_path(&self) -> &Path {
+        &self.path
     }
 
     pub fn open(args: ImageInputArgs, target: TargetChoice) -> Result<Self> {
@@ -128,9 +132,7 @@ impl ImageInputs {
                     classes - 1
                 );
             }
-            let labels = attack::classify(&self.model, &sample)?;
-            let targets = self.targets.of(index, labels.predicted, labels.runner_up);
-            Ok(ImageTargets { sample, predicted: labels.predicted, targets })
+            Ok(ImageTargets::new(&self.model, sample, &self.targets)?)
         };
         let items: Result<Vec<ImageTargets>> = self.images.par_iter().map(of_image).collect();
         let items: Vec<ImageTargets> =

@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::run_args::show_plan;
+use super::self_check::SelfCheckArgs;
 use crate::interrupt::{STOP, catch_interrupts};
 use crate::values::{file_of, goal, positive};
 
@@ -73,9 +74,11 @@ pub struct MaximizeArgs {
     /// Print what would be done; nothing is searched or written
     #[arg(long)]
     dry_run: bool,
-    /// Write a proof of the bound, maximum.json, to a new directory, for `rw-adv check-proof`
+    /// Write a proof of the bound, maximum.json.gz, to a new directory, for `rw-adv check-proof`
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     proof: Option<PathBuf>,
+    #[command(flatten)]
+    self_check: SelfCheckArgs,
     /// First write the problem as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
@@ -115,7 +118,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let Some(mut job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };
     let settings = args.manifest_settings(&job)?;
     let mode = if args.resume { OpenMode::Resume } else { OpenMode::New };
-    let destination = Destination { directory: args.out.clone(), mode };
+    let destination = Destination { directory: args.out.clone(), mode, ..Destination::NOWHERE };
     if args.dry_run {
         return show_plan(&job, &[()], &settings, &destination, args.json);
     }
@@ -147,8 +150,9 @@ impl MaximizeArgs {
             domain = domain.with_file(file)?;
         }
         let (goal, threshold, branch) = (self.goal, self.threshold, self.branch.options(1));
-        let options =
-            SolveOptions { search, goal, threshold, branch, proofs: self.proof.is_some() };
+        let self_check = self.self_check.open(&self.model, false)?;
+        let proofs = self.proof.is_some() || self_check.is_some();
+        let options = SolveOptions { search, goal, threshold, branch, proofs };
         let file = self.constraints.as_deref().unwrap_or(Path::new("")).display();
         let problem = match Maximization::new(model, &domain, &objective, &options, budget) {
             Ok(problem) => problem,
@@ -165,14 +169,18 @@ impl MaximizeArgs {
         let settings = self.settings(model, &options);
         let (optimal_gap, input_dims) = (options.gap(), model.input_dims.clone());
         let proofs = None;
-        Ok(Some(MaximizeJob { problem, settings, optimal_gap, proofs, input_dims }))
+        let job = MaximizeJob { problem, settings, optimal_gap, proofs, self_check, input_dims };
+        Ok(Some(job))
     }
 
     /// Where the proof goes. That of a run that is continued is there already.
     fn open_proofs(&self, model: &OnnxModel) -> Result<Option<ProofFiles>> {
         let Some(directory) = &self.proof else { return Ok(None) };
-        let open = if self.resume { ProofFiles::resume } else { ProofFiles::create };
-        Ok(Some(open(directory, &model.sha256)?))
+        let opened = match self.resume {
+            true => ProofFiles::resume(directory, &model.sha256, false),
+            false => ProofFiles::create(directory, &model.sha256),
+        };
+        Ok(opened.map(Some)?)
     }
 
     /// What was asked for, as the record tells it.

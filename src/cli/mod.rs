@@ -1,4 +1,4 @@
-//! The command line: [`args::Args`] is what was typed, a [`rw_adv::run::Job`] is what it means.
+//! The command line: `args::Args` is what was typed, a [`rw_adv::run::Job`] is what it means.
 
 mod args;
 mod attack;
@@ -19,29 +19,65 @@ mod radius;
 mod report;
 mod run_args;
 mod screen;
+mod self_check;
 mod status;
 mod supports;
 mod terminal;
 mod usage;
 mod verify;
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::panic;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::CommandFactory;
 
-use crate::bench;
 use crate::interrupt::is_interrupted;
+use crate::{bench, logger, memory, onnx};
 use args::{Args, Command};
-pub use complaint::{complain, is_broken_pipe};
+use complaint::{complain, is_broken_pipe};
+
+/// The whole program: does what was typed, the program's name first. Mistakes become one line on stderr.
+pub fn main(typed: Vec<OsString>) -> ExitCode {
+    silence_caught_panics();
+    let ready = memory::exit_when_it_runs_out().and_then(|()| logger::install());
+    match ready.and_then(|()| run(typed)) {
+        Ok(code) => code,
+        // The reader went away (`| head`): it has what it wanted.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A panic that the library turns into an error is told once, by that error. One that says that there is no memory is no fault of ours.
+fn silence_caught_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if onnx::catches_panics() {
+            return;
+        }
+        if info.payload_as_str().is_some_and(memory::says_that_it_ran_out) {
+            complain(&anyhow::anyhow!("out of memory"));
+            std::process::exit(2);
+        }
+        usual(info);
+    }));
+}
 
 /// Parses the command line and does what it says.
-pub fn run() -> Result<ExitCode> {
-    let args = match usage::parse()? {
+fn run(typed: Vec<OsString>) -> Result<ExitCode> {
+    let args = match usage::parse(typed)? {
         ControlFlow::Continue(args) => args,
         ControlFlow::Break(code) => return Ok(code),
     };
+    if let Some(bytes) = args.screen.max_memory {
+        memory::limit(bytes)?;
+    }
     args.screen.set_log_level();
     let screen = args.screen.screen();
     match args.command {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
-use rw_adv::run::{Destination, OpenMode, Shard};
+use rw_adv::run::{Destination, OpenMode, Pictures, Shard};
 
-use crate::values::at_least_one;
+use crate::values::{at_least_one, pictures};
 
 /// Where schedulers say which task of an array this is: Slurm, HyperQueue, GNU parallel.
 const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLEL_SEQ"];
@@ -21,6 +21,12 @@ pub struct OutArgs {
     /// (IMAGE_cC_wW_difference), and all three side by side in IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Pictures in adversarial/: none, adversaries (IMAGE_cC_wW.png alone), or all
+    ///
+    /// Arrays and report.html, which holds its own pictures, are written in any case. The choice is not a setting of the run: it may be
+    /// another one when the run is continued.
+    #[arg(long, value_name = "WHICH", default_value = Pictures::default().name(), value_parser = pictures(), hide_short_help = true)]
+    pictures: Pictures,
     /// Continue the run in --out: finished records stay, the rest is done
     ///
     /// The directory's manifest.json keeps the settings and the SHA-256 of model and images; a run with other settings is refused.
@@ -70,6 +76,11 @@ impl OutArgs {
         }
     }
 
+    /// Whether others may be writing to the same place.
+    pub fn is_shared(&self) -> bool {
+        self.shard.is_some()
+    }
+
     /// Whether others, or an earlier run, may have left something behind that is ours.
     pub fn is_continued(&self) -> bool {
         self.resume || self.shard.is_some()
@@ -82,7 +93,7 @@ impl OutArgs {
             None if self.resume => OpenMode::Resume,
             None => OpenMode::New,
         };
-        Ok(Destination { directory: self.out.clone(), mode })
+        Ok(Destination { directory: self.out.clone(), mode, pictures: self.pictures })
     }
 }
 

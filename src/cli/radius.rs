@@ -18,6 +18,8 @@ use super::terminal::Terminal;
 use crate::interrupt::catch_interrupts;
 use crate::values::{at_least_one, positive};
 
+const NODES: &str = "2000";
+
 #[derive(clap::Args)]
 pub struct RadiusArgs {
     #[command(flatten)]
@@ -35,6 +37,9 @@ pub struct RadiusArgs {
     /// End each of an image's searches after this many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = RadiusOptions::PATIENCE, value_parser = at_least_one)]
     patience: usize,
+    /// Branch and bound between the two radii: at most NODES nodes for each budget tried, 2000 without a number
+    #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = NODES, value_parser = at_least_one)]
+    branch: Option<usize>,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -51,19 +56,19 @@ fn precision(text: &str) -> Result<f64, String> {
 /// Prints the radii of the images that were asked for.
 pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
-    let RadiusArgs { images, target, max_delta, precision, patience, run } = args;
+    let RadiusArgs { images, target, max_delta, precision, patience, branch, run } = args;
     run.start_threads()?;
     let norm = images.norm;
     let inputs = ImageInputs::open(images, target)?;
     let covering = RadiusOptions::covering(norm, inputs.model.network.inputs());
     let max_delta = max_delta.unwrap_or(covering);
     let search = SearchOptions { seed: run.seed, patience, ..SearchOptions::default() };
-    let options = RadiusOptions { norm, max_delta, precision, search };
+    let options = RadiusOptions { norm, max_delta, precision, search, nodes: branch.unwrap_or(0) };
     let job = RadiusJob { model: inputs.model.clone(), options };
     let items = inputs.items()?;
     let skipped = inputs.skipped(&items);
     let common = inputs.settings(&run, patience, &items);
-    let settings = json::fields(&RadiusSettings { common, max_delta, precision });
+    let settings = json::fields(&RadiusSettings { common, max_delta, precision, branch });
     let destination = run.out.destination()?;
     if run.dry_run {
         return show_plan(&job, &items, &settings, &destination, run.json);

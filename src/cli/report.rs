@@ -48,5 +48,6 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         })?;
         fs::write(file, strip).with_context(|| format!("{}: cannot write", file.display()))?;
     }
-    Ok(fail_with(exports.write(&stored.records, &stored.settings)?))
+    let missing = stored.missing.as_deref();
+    Ok(fail_with(exports.write(&stored.records, &stored.settings, missing)?))
 }

@@ -1,6 +1,5 @@
 //! How to run, and where answers go.
 
-use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,14 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rw_adv::record::json::{self, Fields};
 use rw_adv::report::text;
-use rw_adv::run::{Batch, Destination, Job, RunLimits};
+use rw_adv::run::{Batch, Destination, Job, RunLimits, granted_cpus};
 
 use super::out::OutArgs;
 use crate::interrupt::STOP;
 use crate::values::{positive, threads};
-
-/// Where Slurm says how many cores a task may use.
-const GRANTED_CPUS: &str = "SLURM_CPUS_PER_TASK";
 
 /// How to run, and where answers go.
 #[derive(clap::Args)]
@@ -51,13 +47,6 @@ impl RunArgs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build_global().context("--threads")
     }
-}
-
-/// The cores that Slurm gives a task, where it says so: what the machine has may be more.
-fn granted_cpus() -> Option<usize> {
-    let value = env::var(GRANTED_CPUS).ok()?;
-    let cpus = threads(&value);
-    cpus.inspect_err(|problem| log::warn!("{GRANTED_CPUS} is '{value}': {problem}")).ok()
 }
 
 /// Prints what would be done, and on what. What would be refused is refused; nothing is written.

@@ -9,6 +9,8 @@ use clap::{ArgAction, ColorChoice, ValueEnum};
 use log::LevelFilter;
 use rw_adv::report::Paint;
 
+use crate::values::memory_size;
+
 /// Where long help lists these.
 const HEADING: &str = "Options of every command";
 
@@ -30,6 +32,11 @@ pub struct ScreenArgs {
     /// the current directory.
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING, hide_short_help = true)]
     config: Option<PathBuf>,
+    /// Memory that may be used, in bytes or as 500M, 4G; exit code 2 if it is not enough [default: no limit]
+    ///
+    /// Limits the address space of the process, as `ulimit -v` does: each thread needs some 70 MB of it beside what it works on.
+    #[arg(long, value_name = "SIZE", value_parser = memory_size, global = true, help_heading = HEADING, hide_short_help = true)]
+    pub max_memory: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

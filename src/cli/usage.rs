@@ -1,6 +1,5 @@
 //! From what was typed to [`Args`]; mistakes become one line.
 
-use std::env;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -16,8 +15,7 @@ use super::help::SHORT_HELP;
 use super::{config, screen};
 
 /// What was typed, or the exit code where that was a question for help.
-pub fn parse() -> Result<ControlFlow<ExitCode, Args>> {
-    let typed: Vec<OsString> = env::args_os().collect();
+pub fn parse(typed: Vec<OsString>) -> Result<ControlFlow<ExitCode, Args>> {
     let command = described(&typed);
     let file = config::file(&typed);
     let arguments = config::expand(&command, typed)?;

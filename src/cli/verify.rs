@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::budget::Budget;
+use rw_adv::onnx;
 use rw_adv::record::json::{self, Fields};
 use rw_adv::record::{RecordedResult, VerifyInstance, VerifyRecord, VerifySettings};
 use rw_adv::report::text;
@@ -218,7 +219,10 @@ fn sha256_of_all(items: &[VerifyItem]) -> Result<String> {
     for item in items {
         for path in [item.model.as_path(), item.property.as_path()] {
             let sha256 = from_path.entry(path).or_insert_with(|| {
-                fs::read(path).map_or(Vec::new(), |bytes| Sha256::digest(bytes).to_vec())
+                // Weights may lie in files beside the model's.
+                let model = (path == item.model).then(|| onnx::sha256(path)).flatten();
+                let bytes = || fs::read(path).map_or(Vec::new(), |b| Sha256::digest(b).to_vec());
+                model.map_or_else(bytes, String::into_bytes)
             });
             all.update((sha256.len() as u64).to_le_bytes());
             all.update(&*sha256);

@@ -120,8 +120,14 @@ impl ImageArray {
     }
 }
 
-/// Whether values of shape `image`, taken in order, are an input of shape `dims`.
-pub(super) fn fits(image: &[usize], dims: &[usize]) -> bool {
+/// Whether values of shape `image`, taken in order, are an input of shape `dims`: one that is flat leaves the order of axes to the other.
+///
+/// ```
+/// use rw_adv::data::fits;
+/// assert!(fits(&[28, 28], &[1, 28, 28]) && fits(&[28, 28], &[784]));
+/// assert!(!fits(&[32, 32, 3], &[3, 32, 32]));
+/// ```
+pub fn fits(image: &[usize], dims: &[usize]) -> bool {
     let squeeze =
         |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&dim| dim != 1).collect() };
     let (image, dims) = (squeeze(image), squeeze(dims));

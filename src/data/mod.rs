@@ -31,6 +31,7 @@ mod source;
 mod target_file;
 mod targets;
 
+pub use array::fits;
 pub use dataset::Dataset;
 pub use error::SampleError;
 pub use picture::{Colour, PictureLayout};

@@ -47,6 +47,7 @@ enum TargetRule {
     Label(Label),
     All,
     File(TargetFile),
+    Each(Vec<Label>),
 }
 
 impl FromStr for TargetChoice {
@@ -97,6 +98,19 @@ impl TargetChoice {
 }
 
 impl Targets {
+    /// One label for each image, in the order of the images.
+    ///
+    /// # Errors
+    /// When a label does not exist.
+    pub fn one_each(labels: Vec<Label>, classes: usize) -> Result<Self, TargetError> {
+        match labels.iter().find(|label| label.0 >= classes) {
+            Some(&label) => {
+                Err(TargetError::NoSuchLabel { label, last: classes.saturating_sub(1) })
+            }
+            None => Ok(Self { rule: TargetRule::Each(labels), classes }),
+        }
+    }
+
     /// The targets of one image, given what the model says about it: none of them the predicted label, none twice; empty when there
     /// is nothing to do.
     pub fn of(&self, image: usize, predicted: Label, runner_up: Label) -> Vec<Label> {
@@ -109,6 +123,7 @@ impl Targets {
             TargetRule::File(rows) => {
                 rows.labels_from_image.get(&image).cloned().unwrap_or_default()
             }
+            TargetRule::Each(labels) => labels.get(image).copied().into_iter().collect(),
         };
         asked.into_iter().filter(|&label| label != predicted).collect()
     }
@@ -162,6 +177,15 @@ mod tests {
             assert_eq!(text.parse::<TargetChoice>().unwrap().to_string(), text);
         }
         assert_eq!(TargetChoice::default(), TargetChoice::RunnerUp);
+    }
+
+    #[test]
+    fn a_list_has_one_label_for_each_image() {
+        let targets = Targets::one_each(vec![Label(1), Label(3), Label(8)], CLASSES).unwrap();
+        assert_eq!(targets.of(2, Label(3), Label(0)), [Label(8)]);
+        assert_eq!(targets.of(1, Label(3), Label(0)), []);
+        assert_eq!(targets.of(3, Label(3), Label(0)), []);
+        assert!(Targets::one_each(vec![Label(CLASSES)], CLASSES).is_err());
     }
 
     #[test]

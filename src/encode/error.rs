@@ -5,8 +5,8 @@ use crate::lp::{LpError, LpOutcome};
 /// Why an LP or MILP has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
-    /// The time is up.
-    #[error("the time is up")]
+    /// The time is up, or the work is done that was allowed.
+    #[error("the time or the work that was allowed is used up")]
     Budget,
     /// No point of the set has this pattern, or fits these fixings, up to the solver's tolerance.
     #[error("the region is empty")]

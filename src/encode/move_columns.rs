@@ -2,7 +2,7 @@
 //!
 //! The rows of the set itself (its budget and its linear constraints, where it has any) are the first rows of the LP.
 
-use crate::lp::{Col, LpModel, LpSolution, Row};
+use crate::lp::{Col, LpModel, LpSolution, NewCols, Row};
 use crate::sets::{InputSet, Move};
 use crate::tolerance;
 
@@ -77,27 +77,31 @@ impl MoveColumns {
         }
     }
 
-    /// Makes a move the next column of the LP. `gradient` is that of the objective, `entries` are the coefficients in the rows behind
-    /// the set's own.
-    pub fn add(
+    /// Makes moves the next columns of the LP. `gradient` is that of the objective; `entries` gives the coefficients of each of them, by its
+    /// place among the new ones, in the rows behind the set's own.
+    pub fn add<E: IntoIterator<Item = (Row, f64)>>(
         &mut self,
         lp: &mut LpModel,
-        index: usize,
+        indices: &[usize],
         gradient: &[f64],
-        entries: impl Iterator<Item = (Row, f64)>,
+        entries: impl Fn(usize) -> E,
     ) {
-        let at = self.all[index];
-        let entries: Vec<(Row, f64)> = self.set_entries(at).chain(entries).collect();
-        let col = lp.add_col(at.sign * gradient[at.pixel], 0.0, at.cap, &entries);
-        self.columns.push(MoveColumn { index, at, col });
-        self.is_column[index] = true;
+        let first = lp.cols();
+        let mut cols = NewCols::default();
+        for (k, &index) in indices.iter().enumerate() {
+            let at = self.all[index];
+            let entries = self.set_entries(at).chain(entries(k));
+            cols.push(at.sign * gradient[at.pixel], (0.0, at.cap), entries);
+            self.columns.push(MoveColumn { index, at, col: Col(first + k) });
+            self.is_column[index] = true;
+        }
+        lp.add_cols(&cols);
     }
 
     /// Makes every move a column of an LP that has no other rows than the set's own.
     pub fn add_all(&mut self, lp: &mut LpModel, gradient: &[f64]) {
-        for index in 0..self.all.len() {
-            self.add(lp, index, gradient, std::iter::empty());
-        }
+        let all: Vec<usize> = (0..self.all.len()).collect();
+        self.add(lp, &all, gradient, |_| []);
     }
 
     /// The coefficients of a move in the set's own rows.

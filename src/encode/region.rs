@@ -7,6 +7,7 @@
 //!
 //! Trap: the LP's value is a claim. What a point is worth, only the network says.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::error::EncodeError;
@@ -20,6 +21,8 @@ use crate::problem::Problem;
 use crate::sets::Move;
 use crate::tolerance;
 
+/// Products with the network that a region takes, about.
+const PASSES: usize = 4;
 /// Moves in the first LP of a region, besides those the start uses.
 const FIRST_MOVES: usize = 40;
 /// Rows or moves added in one round: enough that rounds are few, few enough that the LP stays small.
@@ -82,7 +85,7 @@ impl SignRows {
 impl<'p> RegionLp<'p> {
     /// An LP for any region of the problem.
     pub fn new(problem: &'p Problem) -> Self {
-        let trace = Trace::new(&problem.network);
+        let trace = problem.trace();
         Self {
             problem,
             lp: LpModel::new(),
@@ -122,15 +125,22 @@ impl<'p> RegionLp<'p> {
         let base = problem.value(&self.at_centre);
         let gradient = network.gradient(problem.weights(), pattern);
         self.work.regions += 1;
+        self.work.operations += LpWork::passes(network, PASSES);
         self.begin(start, &gradient);
         self.add_rows(hint, pattern);
 
-        let mut simplex = Simplex::Choose;
+        // Every move has a cap: the dual simplex sends all that gain to it at once, and takes back what is beyond the budget.
+        let mut simplex = Simplex::Dual;
         for _ in 0..MOST_ROUNDS {
             let solution = solve(&mut self.lp, simplex, budget, &mut self.work)?;
             let point = self.moves.point(&problem.set, &solution.cols);
             let missing = self.violated(&point, pattern)?;
-            let wanted = self.priced(&solution, pattern);
+            // The duals are not final while rows are missing: moves are priced once none is.
+            let wanted = if missing.is_empty() {
+                self.priced(&solution, &gradient, pattern)
+            } else {
+                Vec::new()
+            };
             if missing.is_empty() && wanted.is_empty() {
                 let mut tight: Vec<(NeuronId, f64)> = self.nonzero_duals(&solution).collect();
                 tight.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
@@ -156,36 +166,25 @@ impl<'p> RegionLp<'p> {
             (f64::NEG_INFINITY, usize::MAX)
         };
         let promise = |_, at: Move| at.sign * gradient[at.pixel];
-        for index in self.moves.best_missing(least, most, promise) {
-            self.add_move(index, gradient, std::iter::empty());
-        }
+        let promising = self.moves.best_missing(least, most, promise);
+        self.moves.add(&mut self.lp, &promising, gradient, |_| []);
         let amount = |_, at: Move| at.sign * (start[at.pixel] - centre[at.pixel]);
-        for index in self.moves.best_missing(0.0, usize::MAX, amount) {
-            self.add_move(index, gradient, std::iter::empty());
-        }
-    }
-
-    fn add_move(
-        &mut self,
-        index: usize,
-        gradient: &[f64],
-        entries: impl Iterator<Item = (Row, f64)>,
-    ) {
-        self.moves.add(&mut self.lp, index, gradient, entries);
-        self.work.columns += 1;
+        let used = self.moves.best_missing(0.0, usize::MAX, amount);
+        self.moves.add(&mut self.lp, &used, gradient, |_| []);
+        self.work.columns += promising.len() + used.len();
     }
 
     /// Adds these moves as columns.
     fn add_moves(&mut self, wanted: &[usize], gradient: &[f64], pattern: &ActivationPattern) {
         let pixels = self.moves.pixels(wanted);
         let slopes = self.problem.network.slopes(&self.rows.neurons, &pixels, pattern);
-        for (j, &index) in wanted.iter().enumerate() {
-            let sign = self.moves.get(index).sign;
-            let rows = self.rows.rows().enumerate();
-            let entries: Vec<(Row, f64)> =
-                rows.map(|(r, (_, row))| (row, sign * slopes[(j, r)])).collect();
-            self.add_move(index, gradient, entries.into_iter());
-        }
+        let signs: Vec<f64> = wanted.iter().map(|&index| self.moves.get(index).sign).collect();
+        let rows: Vec<Row> = self.rows.rows().map(|(_, row)| row).collect();
+        self.moves.add(&mut self.lp, wanted, gradient, |j| {
+            let (sign, slopes) = (signs[j], &slopes);
+            rows.iter().enumerate().map(move |(r, &row)| (row, sign * slopes[(j, r)]))
+        });
+        self.work.columns += wanted.len();
     }
 
     /// Adds the sign rows of `neurons`: with the pattern held, `g = g(centre) + slopes · moves` keeps its sign.
@@ -242,10 +241,20 @@ impl<'p> RegionLp<'p> {
     }
 
     /// The missing moves that would improve the objective, best first, a round's worth of them.
-    fn priced(&self, solution: &LpSolution, pattern: &ActivationPattern) -> Vec<usize> {
+    fn priced(
+        &self,
+        solution: &LpSolution,
+        gradient: &[f64],
+        pattern: &ActivationPattern,
+    ) -> Vec<usize> {
         let weights: Vec<(NeuronId, f64)> =
             self.nonzero_duals(solution).map(|(neuron, dual)| (neuron, -dual)).collect();
-        let slopes = self.problem.network.gradient_with(self.problem.weights(), &weights, pattern);
+        let slopes = if weights.is_empty() {
+            Cow::Borrowed(gradient)
+        } else {
+            let (network, objective) = (&self.problem.network, self.problem.weights());
+            Cow::Owned(network.gradient_with(objective, &weights, pattern))
+        };
         let set_duals = self.moves.set_duals(solution);
         let reduced_cost = |_, at: Move| at.sign * slopes[at.pixel] - set_duals.price(at);
         self.moves.best_missing(tolerance::REDUCED_COST, ADDED_MOVES, reduced_cost)

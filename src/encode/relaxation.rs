@@ -52,6 +52,12 @@ impl<'p> Relaxation<'p> {
         self.lp.work
     }
 
+    /// Allows so many [operations](LpWork::operations) from now on; a solve that would take more ends with [`EncodeError::Budget`], and the
+    /// next one goes on from there.
+    pub fn allow(&mut self, operations: usize) {
+        self.lp.most_operations = Some(self.lp.work.operations.saturating_add(operations));
+    }
+
     /// The unstable neurons, layer by layer.
     pub fn neurons(&self) -> impl Iterator<Item = NeuronId> + '_ {
         self.lp.neurons.iter().map(|(_, neuron)| neuron.id)
@@ -119,7 +125,7 @@ impl<'p> Relaxation<'p> {
     /// Solves the relaxation with its neurons as they are fixed now. `Ok(None)`: no point was found that fits the fixings.
     ///
     /// # Errors
-    /// When the time is up or the solver fails.
+    /// When the time is up, the work is done that was allowed, or the solver fails.
     pub fn solve(&mut self, budget: &Budget) -> Result<Option<RelaxationSolution>, EncodeError> {
         let optimum = self.lp.solve(budget)?;
         Ok(optimum.map(|NetworkOptimum { solution, point, pre_activations }| {
@@ -206,5 +212,32 @@ mod tests {
             let free = relaxation.solve(&Budget::unlimited()).expect("solved").expect("feasible");
             assert!((free.claimed_bound - 1.0).abs() < 1e-9, "{neuron} {state}");
         }
+    }
+
+    #[test]
+    fn a_relaxation_stops_at_its_work_and_goes_on_later() {
+        let network = Arc::new(crate::network::random::network(&[12, 20, 20, 2], 5));
+        let set = InputSet::new_box(&[-1.0; 12], &[1.0; 12]);
+        let problem = Problem::new(&network, set, Objective::new(vec![1.0, -1.0]));
+        let bounds = interval_arithmetic(&problem.network, &problem.set);
+        let solved = |relaxation: &mut Relaxation| relaxation.solve(&Budget::unlimited());
+        let mut whole = Relaxation::new(&problem, &bounds);
+        let expected = solved(&mut whole).expect("solved").expect("feasible").claimed_bound;
+        let work = whole.work().operations;
+        let mut relaxation = Relaxation::new(&problem, &bounds);
+        relaxation.allow(0);
+        assert!(matches!(solved(&mut relaxation), Err(EncodeError::Budget)));
+        assert_eq!(relaxation.work().lps, 0);
+        let mut slices = 0;
+        let found = loop {
+            relaxation.allow(work / 4);
+            match solved(&mut relaxation) {
+                Ok(solution) => break solution.expect("feasible").claimed_bound,
+                Err(EncodeError::Budget) => slices += 1,
+                Err(error) => panic!("{error}"),
+            }
+            assert!(slices < 1000, "no end");
+        };
+        assert!(slices > 0 && (found - expected).abs() < 1e-6, "{slices} {found} {expected}");
     }
 }

@@ -8,7 +8,7 @@ pub struct Col(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(pub usize);
 
-/// The entries of new rows (by column) or of a new column (by row), one item after the other.
+/// The entries of new rows (by column) or of new columns (by row), one item after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Entries {
     /// The entries of item `k` are `starts[k]..starts[k + 1]`: one more start than items.
@@ -47,5 +47,29 @@ impl NewRows {
         self.lowers.push(lower);
         self.uppers.push(upper);
         self.entries.push(entries.into_iter().map(|(Col(col), value)| (col, value)));
+    }
+}
+
+/// Columns to add in one call of [`LpModel::add_cols`](super::LpModel::add_cols).
+#[derive(Clone, Debug, Default)]
+pub struct NewCols {
+    pub(super) costs: Vec<f64>,
+    pub(super) lowers: Vec<f64>,
+    pub(super) uppers: Vec<f64>,
+    pub(super) entries: Entries,
+}
+
+impl NewCols {
+    /// One more column.
+    pub fn push(
+        &mut self,
+        cost: f64,
+        (lower, upper): (f64, f64),
+        entries: impl IntoIterator<Item = (Row, f64)>,
+    ) {
+        self.costs.push(cost);
+        self.lowers.push(lower);
+        self.uppers.push(upper);
+        self.entries.push(entries.into_iter().map(|(Row(row), value)| (row, value)));
     }
 }

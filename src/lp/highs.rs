@@ -3,8 +3,8 @@
 //!
 //! The crate creates and frees the object, keeps it quiet, and sets the direction, the options and the start of branch
 //! and bound. Raw functions, reached through `as_mut_ptr`, do the rest:
-//! - `addRows`: the crate adds rows one by one, and HiGHS copies its whole matrix each time;
-//! - `addCol`, `changeColBounds`: the crate takes only rows and columns that it has added itself;
+//! - `addRows`, `addCols`: the crate adds rows and columns one by one, and HiGHS copies its whole matrix for each row;
+//! - `changeColBounds`: the crate takes only rows and columns that it has added itself;
 //! - `changeColsCostByRange`, `changeRowBounds`, `changeColIntegrality`, `getBasis`, `setBasis`, `clearModel`,
 //!   `clearSolver`, `passColName`, `changeObjectiveOffset`, `writeModel`, `setCallback`, `startCallback`,
 //!   `stopCallback`, `zeroAllClocks`, `getRunTime`, `version*`: the crate has none of these;
@@ -18,7 +18,7 @@
 //!   the buffers are as long as the model has ever been;
 //! - `setBasis` without rows writes to a basis that does not exist: it is not called then;
 //! - `time_limit` counts from the creation of the object: the clocks are zeroed before each run;
-//! - a refused `addCol` or `addRows` leaves half of what was added: the caller checks everything before.
+//! - a refused `addCols` or `addRows` leaves half of what was added: the caller checks everything before.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::num::NonZeroU32;
@@ -28,7 +28,7 @@ use highs::{ColProblem, HighsOptionValue, Model, Sense};
 use highs_sys::{self as raw, HighsInt};
 
 use super::basis::{Basis, BasisStatus};
-use super::entries::{Entries, NewRows};
+use super::entries::{Entries, NewCols, NewRows};
 use super::outcome::LpError;
 use super::request::{Callbacks, Simplex};
 
@@ -53,7 +53,7 @@ pub(super) enum RunStatus {
     Infeasible,
     Unbounded,
     UnboundedOrInfeasible,
-    /// The time is up, or a callback asked to stop.
+    /// The time is up, the iterations are used up, or a callback asked to stop.
     Limit,
     /// Any other model status, or one above that the status of the call contradicts.
     Unknown {
@@ -123,14 +123,22 @@ impl Highs {
         self.model.try_set_option(name, value).map_err(|_| LpError::Refused { call: name })
     }
 
-    /// Sets the time of the next run in seconds, and which simplex it uses.
-    pub fn set_run_options(&mut self, time_limit: f64, simplex: Simplex) -> Result<(), LpError> {
+    /// Sets the time of the next run in seconds, which simplex it uses, and how many iterations that may take.
+    pub fn set_run_options(
+        &mut self,
+        time_limit: f64,
+        simplex: Simplex,
+        iterations: Option<usize>,
+    ) -> Result<(), LpError> {
         let strategy: HighsInt = match simplex {
             Simplex::Choose => 0,
             Simplex::Dual => 1,
             Simplex::Primal => 4,
         };
+        let most = HighsInt::MAX;
+        let iterations = iterations.map_or(most, |n| HighsInt::try_from(n).unwrap_or(most));
         self.set_option("time_limit", time_limit)?;
+        self.set_option("simplex_iteration_limit", iterations)?;
         self.set_option("simplex_strategy", strategy)
     }
 }
@@ -160,27 +168,28 @@ impl Highs {
         self.most = (cols.max(self.model.num_cols()), rows.max(self.model.num_rows()));
     }
 
-    pub fn add_col(
-        &mut self,
-        cost: f64,
-        (lower, upper): (f64, f64),
-        entries: &Entries,
-    ) -> Result<(), LpError> {
+    pub fn add_cols(&mut self, cols: &NewCols) -> Result<(), LpError> {
+        let NewCols { costs, lowers, uppers, entries } = cols;
         self.load(entries);
-        // SAFETY: both pointers have as many values as are said to be there.
+        let count = costs.len();
+        let lengths = (lowers.len(), uppers.len(), entries.starts.len());
+        assert_eq!(lengths, (count, count, count + 1), "whole columns");
+        // SAFETY: each pointer has the length that is handed over with it: `count`, or the number of entries.
         let status = unsafe {
-            raw::Highs_addCol(
+            raw::Highs_addCols(
                 self.model.as_mut_ptr(),
-                cost,
-                lower,
-                upper,
+                int(count),
+                costs.as_ptr(),
+                lowers.as_ptr(),
+                uppers.as_ptr(),
                 int(self.index.len()),
+                self.starts.as_ptr(),
                 self.index.as_ptr(),
                 entries.values.as_ptr(),
             )
         };
         self.note_size();
-        accepted(status, "add a column")
+        accepted(status, "add columns")
     }
 
     pub fn add_rows(&mut self, rows: &NewRows) -> Result<(), LpError> {
@@ -337,7 +346,9 @@ impl Highs {
             raw::MODEL_STATUS_UNBOUNDED if !failed => RunStatus::Unbounded,
             // HiGHS reports this one as an error, too.
             raw::MODEL_STATUS_UNBOUNDED_OR_INFEASIBLE => RunStatus::UnboundedOrInfeasible,
-            raw::MODEL_STATUS_REACHED_TIME_LIMIT | raw::MODEL_STATUS_REACHED_INTERRUPT
+            raw::MODEL_STATUS_REACHED_TIME_LIMIT
+            | raw::MODEL_STATUS_REACHED_ITERATION_LIMIT
+            | raw::MODEL_STATUS_REACHED_INTERRUPT
                 if !failed =>
             {
                 RunStatus::Limit

@@ -30,7 +30,7 @@ mod solve;
 mod tests;
 
 pub use basis::{Basis, BasisStatus};
-pub use entries::{Col, NewRows, Row};
+pub use entries::{Col, NewCols, NewRows, Row};
 pub use highs::version as solver_version;
 pub use model::LpModel;
 pub use outcome::{ClaimedBound, LpError, LpOutcome, LpProgress, LpSolution};

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::basis::Basis;
 use super::check::{self, EntryCheck};
-use super::entries::{Col, Entries, NewRows, Row};
+use super::entries::{Col, NewCols, NewRows, Row};
 use super::highs::Highs;
 use super::outcome::LpError;
 use super::program::{LpBounds, Program};
@@ -28,6 +28,7 @@ pub struct LpModel {
     pub(super) start: Option<Vec<f64>>,
     pub(super) fault: Option<LpError>,
     pub(super) iterations: usize,
+    pub(super) iteration_limit: Option<usize>,
     entry_check: EntryCheck,
 }
 
@@ -57,6 +58,7 @@ impl LpModel {
             start: None,
             fault: None,
             iterations: 0,
+            iteration_limit: None,
             entry_check: EntryCheck::default(),
         }
     }
@@ -79,6 +81,12 @@ impl LpModel {
         self.program.rows.len()
     }
 
+    /// Ends later solves after so many simplex iterations, as a time limit would, but always at the same place. Without effect if there are
+    /// integer columns.
+    pub fn limit_iterations(&mut self, limit: Option<usize>) {
+        self.iteration_limit = limit;
+    }
+
     /// Simplex iterations of the last solve, whatever its outcome.
     pub fn iterations(&self) -> usize {
         self.iterations
@@ -86,20 +94,26 @@ impl LpModel {
 
     /// Adds a column with its coefficients in the rows there are. It enters a kept basis at one of its bounds.
     pub fn add_col(&mut self, cost: f64, lower: f64, upper: f64, entries: &[(Row, f64)]) -> Col {
-        let col = Col(self.cols());
+        let mut cols = NewCols::default();
+        cols.push(cost, (lower, upper), entries.iter().copied());
+        self.add_cols(&cols)
+    }
+
+    /// Adds several columns and returns the first; the others follow it. One call is cheaper than many.
+    pub fn add_cols(&mut self, cols: &NewCols) -> Col {
+        let first = Col(self.cols());
         self.edit(|model| {
-            check::finite("cost", &[cost])?;
-            check::bounds(&[lower], &[upper])?;
-            let mut column = Entries::default();
-            column.push(entries.iter().map(|&(Row(row), value)| (row, value)));
+            check::finite("cost", &cols.costs)?;
+            check::bounds(&cols.lowers, &cols.uppers)?;
             let rows = model.rows();
             let missing = |row| LpError::NoSuchRow { row, rows };
-            model.entry_check.check(&column, rows, missing)?;
-            model.highs.add_col(cost, (lower, upper), &column)
+            model.entry_check.check(&cols.entries, rows, missing)?;
+            if cols.costs.is_empty() { Ok(()) } else { model.highs.add_cols(cols) }
         });
-        self.program.costs.push(cost);
-        self.program.cols.push(LpBounds { lower, upper });
-        col
+        self.program.costs.extend(&cols.costs);
+        let bounds = cols.lowers.iter().zip(&cols.uppers);
+        self.program.cols.extend(bounds.map(|(&lower, &upper)| LpBounds { lower, upper }));
+        first
     }
 
     /// Adds a row over the columns there are. It enters a kept basis as a basic row, ready for

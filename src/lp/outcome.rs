@@ -14,7 +14,7 @@ pub enum LpOutcome {
     Unbounded,
     /// One of the two; the solver stopped before it knew which.
     InfeasibleOrUnbounded,
-    /// The time limit or a callback ended the solve first.
+    /// The time limit, the iteration limit or a callback ended the solve first.
     Limit(LpProgress),
     /// The solver gave up or contradicted itself, also from cold starts: nothing is known.
     Trouble(String),

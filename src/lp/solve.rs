@@ -70,7 +70,7 @@ impl LpModel {
         start: Option<Vec<f64>>,
         callbacks: Option<&mut Callbacks<'_>>,
     ) -> Result<RunStatus, LpError> {
-        self.highs.set_run_options(seconds(time_limit), Simplex::Dual)?;
+        self.highs.set_run_options(seconds(time_limit), Simplex::Dual, None)?;
         // Branch and bound would take what an earlier solve left for a start.
         match start.filter(|start| start.len() == self.cols()) {
             Some(start) => self.highs.set_start(&start)?,
@@ -85,10 +85,11 @@ impl LpModel {
         &mut self,
         mut time_limit: Option<Duration>,
         simplex: Simplex,
-        callbacks: Option<&mut Callbacks<'_>>,
+        mut callbacks: Option<&mut Callbacks<'_>>,
     ) -> Result<RunStatus, LpError> {
-        self.highs.set_run_options(seconds(time_limit), simplex)?;
-        let mut status = self.highs.run(callbacks);
+        let limit = self.iteration_limit;
+        self.highs.set_run_options(seconds(time_limit), simplex, limit)?;
+        let mut status = self.highs.run(callbacks.as_deref_mut());
         self.iterations = self.highs.iterations();
         // What stops one simplex rarely stops the others: a warm or primal one may circle around a pivot it dislikes, the
         // dual one may not know what to say of an unbounded program.
@@ -98,8 +99,9 @@ impl LpModel {
             }
             time_limit = time_limit.map(|time| time.saturating_sub(self.highs.run_time()));
             self.highs.clear_solver()?;
-            self.highs.set_run_options(seconds(time_limit), simplex)?;
-            status = self.highs.run(None);
+            let limit = limit.map(|limit| limit.saturating_sub(self.iterations));
+            self.highs.set_run_options(seconds(time_limit), simplex, limit)?;
+            status = self.highs.run(callbacks.as_deref_mut());
             self.iterations += self.highs.iterations();
         }
         Ok(status)

@@ -118,6 +118,15 @@ impl AffineMap {
         self.weights.add_product(h, out);
     }
 
+    /// `out = at + W change`: the value at a point that differs by `change` from one where it is `at`. Fast where `change` is mostly zeros.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub(super) fn apply_from(&self, at: &[f64], change: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(at);
+        self.weights.add_product(change, out);
+    }
+
     /// `out = Wᵀ v`. Fast where `v` is mostly zeros.
     ///
     /// # Panics

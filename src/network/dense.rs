@@ -1,5 +1,8 @@
 //! A dense matrix, stored twice: by columns for products with vectors that are mostly zeros, by rows for single rows.
 //!
+//! Products run at the speed of memory. Weights that a file has in `f32` are therefore stored so, too: half the bytes, and, because the
+//! arithmetic is done in `f64`, the same result.
+//!
 //! Products are single-threaded: parallelism belongs to the search.
 
 use faer::linalg::matmul::matmul;
@@ -12,12 +15,15 @@ pub(super) struct DenseMatrix {
     columns: Mat<f64>,
     /// The same, transposed: here single rows lie together.
     rows: Mat<f64>,
+    /// Columns and rows once more, if all weights are numbers of `f32`.
+    narrow: Option<(Mat<f32>, Mat<f32>)>,
 }
 
 impl DenseMatrix {
     pub fn new(columns: Mat<f64>) -> Self {
         let rows = columns.transpose().to_owned();
-        Self { columns, rows }
+        let narrow = narrowed(&columns).zip(narrowed(&rows));
+        Self { columns, rows, narrow }
     }
 
     pub fn outputs(&self) -> usize {
@@ -43,12 +49,18 @@ impl DenseMatrix {
 
     /// `out += W v`.
     pub fn add_product(&self, v: &[f64], out: &mut [f64]) {
-        add_product(self.columns.as_ref(), v, out);
+        match &self.narrow {
+            Some((columns, _)) => add_product(columns.as_ref(), v, out),
+            None => add_product(self.columns.as_ref(), v, out),
+        }
     }
 
     /// `out += Wᵀ v`.
     pub fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
-        add_product(self.rows.as_ref(), v, out);
+        match &self.narrow {
+            Some((_, rows)) => add_product(rows.as_ref(), v, out),
+            None => add_product(self.rows.as_ref(), v, out),
+        }
     }
 
     /// `Wᵀ V`.
@@ -59,12 +71,19 @@ impl DenseMatrix {
     }
 }
 
+/// The same numbers in `f32`, if that is exact.
+fn narrowed(m: &Mat<f64>) -> Option<Mat<f32>> {
+    let exact = |j: usize| m.col_as_slice(j).iter().all(|&w| f64::from(w as f32) == w);
+    let exact = (0..m.ncols()).all(exact);
+    exact.then(|| Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, j)] as f32))
+}
+
 /// `out += m v`. Images are mostly black and ReLUs mostly off, so `v` is mostly zeros: only the columns of the others are
 /// read.
 ///
 /// # Panics
 /// When the columns of `m` do not lie together, or lengths differ.
-pub(crate) fn add_product(m: MatRef<'_, f64>, v: &[f64], out: &mut [f64]) {
+pub(crate) fn add_product<T: Copy + Into<f64>>(m: MatRef<'_, T>, v: &[f64], out: &mut [f64]) {
     assert_eq!((m.nrows(), m.ncols()), (out.len(), v.len()), "the product's shape");
     let column = |j: usize| m.col(j).try_as_col_major().expect("columns lie together").as_slice();
     let mut some = (0..v.len()).filter(|&j| v[j] != 0.0);
@@ -76,9 +95,36 @@ pub(crate) fn add_product(m: MatRef<'_, f64>, v: &[f64], out: &mut [f64]) {
                 [k, l, m].map(|column| column.map_or((j, 0.0), |column| (column, v[column])));
             let (a, b, c, d) = (column(j), column(k), column(l), column(m));
             let w_j = v[j];
-            for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            for ((((out, &a), &b), &c), &d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                let (a, b, c, d): (f64, f64, f64, f64) = (a.into(), b.into(), c.into(), d.into());
                 *out += (w_j * a + w_k * b) + (w_l * c + w_m * d);
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::random::point;
+
+    #[test]
+    fn weights_in_f32_give_the_same_products_bit_for_bit() {
+        let weights = point(7 * 13, 1);
+        let exact = Mat::from_fn(7, 13, |i, j| f64::from(weights[7 * j + i] as f32));
+        let narrow = DenseMatrix::new(exact.clone());
+        let wide = DenseMatrix { narrow: None, ..narrow.clone() };
+        assert!(narrow.narrow.is_some());
+        let (v, u) = (point(13, 2), point(7, 3));
+        let products = |m: &DenseMatrix| {
+            let (mut out, mut back) = (vec![0.5; 7], vec![0.5; 13]);
+            m.add_product(&v, &mut out);
+            m.add_transposed_product(&u, &mut back);
+            (out, back)
+        };
+        assert_eq!(products(&narrow), products(&wide));
+        // A weight that f32 would round stays as it is.
+        let rounded = Mat::from_fn(7, 13, |i, j| exact[(i, j)] + if i == j { 1e-12 } else { 0.0 });
+        assert!(DenseMatrix::new(rounded).narrow.is_none());
+    }
 }

@@ -54,10 +54,13 @@ impl Network {
 
     /// One pass with any activation: `activate(layer, g, h)` fills `h`.
     fn run(&self, x: &[f64], trace: &mut Trace, activate: impl Fn(usize, &[f64], &mut [f64])) {
+        trace.run_first(self.affine(0), x);
         let Trace { pre, post, .. } = trace;
         let mut input = x;
         for (layer, (g, h)) in pre.iter_mut().zip(post.iter_mut()).enumerate() {
-            self.affine(layer).apply(input, g);
+            if layer > 0 {
+                self.affine(layer).apply(input, g);
+            }
             activate(layer, g, h);
             input = h;
         }

@@ -92,6 +92,11 @@ pub struct LayerRounding {
     pub gain: Vec<f64>,
     /// Magnitudes that went into the bias; at least its own.
     pub offset: Vec<f64>,
+    /// The same as `gain` if every factor below 1 were 1. Times the largest input, or times 1 if that is smaller, no intermediate result is
+    /// larger, in whatever order the factors are multiplied; and a number that is lost to underflow is not amplified by more.
+    pub reach_gain: Vec<f64>,
+    /// The same for the bias.
+    pub reach_offset: Vec<f64>,
     /// Operations one after the other, at most, from the layer's inputs to its outputs. None: nothing is rounded.
     pub operations: usize,
 }
@@ -100,10 +105,13 @@ impl LayerRounding {
     /// Of a layer that the file computes as it is.
     pub fn plain(affine: &AffineMap) -> Self {
         let gain = |i: usize| affine.row(i).map(|(_, weight)| weight.abs()).sum();
+        let reach = |i: usize| affine.row(i).map(|(_, weight)| weight.abs().max(1.0)).sum();
         Self {
             amplification: vec![1.0; affine.outputs()],
             gain: (0..affine.outputs()).map(gain).collect(),
             offset: affine.bias().iter().map(|b| b.abs()).collect(),
+            reach_gain: (0..affine.outputs()).map(reach).collect(),
+            reach_offset: affine.bias().iter().map(|b| b.abs().max(1.0)).collect(),
             operations: affine.inputs() + 2,
         }
     }

@@ -18,6 +18,9 @@ const SEED: u64 = 0x0227_5eed;
 /// Inputs of each kind: uniform in the box, sparse like a drawing, corners of the box, and outside it.
 const PER_KIND: usize = 50;
 
+/// The same for a graph of hundreds of nodes.
+const PER_KIND_OF_LONG: usize = 5;
+
 /// Unit roundoff of f32.
 const F32_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
 
@@ -42,11 +45,12 @@ pub(super) fn compare(network: &Network, runner: &TractRunner) -> Result<Agreeme
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut trace = Trace::new(network);
     let allowance = LogitAllowance::new(network);
+    let per_kind = if runner.is_long() { PER_KIND_OF_LONG } else { PER_KIND };
     let mut agreement =
-        Agreement { inputs: 4 * PER_KIND, largest_difference: 0.0, largest_fraction: 0.0 };
+        Agreement { inputs: 4 * per_kind, largest_difference: 0.0, largest_fraction: 0.0 };
     for number in 0..agreement.inputs {
         let x: Vec<f32> =
-            (0..network.inputs()).map(|_| draw(number / PER_KIND, &mut rng)).collect();
+            (0..network.inputs()).map(|_| draw(number / per_kind, &mut rng)).collect();
         let theirs = runner.logits(&x).map_err(|e| OnnxProblem::Tract(e.to_string()))?;
         let x = widened(&x);
         network.forward(&x, &mut trace);
@@ -110,12 +114,18 @@ impl<'a> LogitAllowance<'a> {
             let rounding = self.network.layers()[layer].rounding();
             let input = if layer == 0 { x } else { trace.activations(layer - 1) };
             let input: Vec<f64> = input.iter().map(|h| h.abs()).collect();
+            let largest = input.iter().copied().fold(1.0, f64::max);
             let mut summed = vec![0.0; self.magnitudes[layer].outputs()];
             self.magnitudes[layer].apply(&input, &mut summed);
+            // Operations one after the other, as opposed to those of one sum, may all err to the same side.
+            let chained = rounding.operations.saturating_sub(input.len() + 16);
+            let safety = SAFETY + chained as f64;
             let rows = summed.iter().zip(&self.row_squares[layer]).enumerate();
             let errors = rows.map(|(i, (summed, square))| {
                 let summed = summed * rounding.amplification[i] + rounding.offset[i];
-                let own = SAFETY * (F32_ROUNDOFF * summed + f64::from(f32::MIN_POSITIVE));
+                let reach = rounding.reach_gain[i] * largest + rounding.reach_offset[i];
+                let flushed = f64::from(f32::MIN_POSITIVE) * reach.max(1.0);
+                let own = safety * (F32_ROUNDOFF * summed + flushed);
                 square * largest_squared_error + own * own
             });
             squared_errors = errors.collect();

@@ -1,69 +1,126 @@
-//! Bytes of a model file: plain or gzipped, read once, hashed as they lie on disk.
+//! Bytes of a model file: plain or gzipped, read once, hashed as they lie on disk, with the weights that lie in files beside it.
 
+use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
-use tract_onnx::pb::{GraphProto, ModelProto};
+use tract_onnx::pb::{GraphProto, ModelProto, TensorProto};
 use tract_onnx::prelude::Framework;
 
 use super::error::OnnxProblem;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// A gzipped model may not unpack to more than this: protobuf itself stops at 2 GiB.
-const LARGEST_MODEL: u64 = 2 << 30;
+/// A gzipped model may always unpack to this many bytes,
+const UNPACKED_FREE: u64 = 64 << 20;
+/// and to this many times its own. Weights shrink to a half or a quarter; what shrinks more is made to fill the memory.
+const UNPACKED_TIMES: u64 = 20;
 
-/// The model's protobuf and the SHA-256 of the file, in hexadecimal.
-pub(super) fn read(path: &Path) -> Result<(ModelProto, String), OnnxProblem> {
+/// A model file as it was read.
+pub(super) struct ModelFile {
+    pub proto: ModelProto,
+    /// SHA-256 of all that defines the function, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The bytes of a model file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, OnnxProblem> {
     if path.is_dir() {
         return Err(OnnxProblem::graph("is a directory, not a model file"));
     }
-    let stored = std::fs::read(path)?;
-    let sha256 = hex::encode(Sha256::digest(&stored));
+    Ok(std::fs::read(path)?)
+}
+
+/// Reads the bytes of a model, and hashes them and the files with weights that they name.
+pub(super) fn parse(path: &Path, stored: &[u8]) -> Result<ModelFile, OnnxProblem> {
+    let sha256 = hex::encode(Sha256::digest(stored));
     if stored.is_empty() {
         return Err(OnnxProblem::NotOnnx("the file is empty".into()));
     }
-    let bytes = if stored.starts_with(&GZIP_MAGIC) { gunzip(&stored)? } else { stored };
-    let proto = tract_onnx::onnx().proto_model_for_read(&mut bytes.as_slice()).map_err(|e| {
+    let unpacked = stored.starts_with(&GZIP_MAGIC).then(|| gunzip(stored)).transpose()?;
+    let mut bytes = unpacked.as_deref().unwrap_or(stored);
+    let proto = tract_onnx::onnx().proto_model_for_read(&mut bytes).map_err(|e| {
         OnnxProblem::NotOnnx(format!("{e:#}, the file may be damaged or cut short"))
     })?;
-    Ok((proto, sha256))
+    drop(unpacked);
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let external = match &proto.graph {
+        Some(graph) => external_files(graph, directory)?,
+        None => BTreeSet::new(),
+    };
+    let sha256 = with_external(sha256, &external, directory)?;
+    Ok(ModelFile { proto, sha256 })
 }
 
-/// Are the weights that the model keeps in files of their own there, and long enough?
+/// The SHA-256 of all that defines a model's function, in hexadecimal; `None` if that cannot be read.
+pub fn sha256(path: &Path) -> Option<String> {
+    parse(path, &read(path).ok()?).ok().map(|file| file.sha256)
+}
+
+/// The SHA-256 of a model that keeps weights in other files: that of a list of all files, in the format of `sha256sum`, the model's own first
+/// and without its name. A model that keeps none has the SHA-256 of its file.
+fn with_external(
+    sha256: String,
+    external: &BTreeSet<String>,
+    directory: &Path,
+) -> Result<String, OnnxProblem> {
+    if external.is_empty() {
+        return Ok(sha256);
+    }
+    let mut list = sha256 + "\n";
+    for location in external {
+        let sha256 = Sha256::digest(std::fs::read(directory.join(location))?);
+        list += &format!("{}  {location}\n", hex::encode(sha256));
+    }
+    Ok(hex::encode(Sha256::digest(list)))
+}
+
+/// The files that weights lie in, each of them there and long enough.
 ///
 /// tract reads them; its message for a short file does not say which file it was.
-pub(super) fn check_external(graph: &GraphProto, directory: &Path) -> Result<(), OnnxProblem> {
-    for tensor in graph.initializer.iter().filter(|t| !t.external_data.is_empty()) {
-        let entry = |key: &str| {
-            tensor.external_data.iter().find(|e| e.key == key).map(|e| e.value.as_str())
-        };
-        let location = entry("location").unwrap_or_default();
-        let complain = |what: String| {
-            OnnxProblem::graph(format!("tensor '{}' is kept in '{location}': {what}", tensor.name))
-        };
-        let number = |key: &str| entry(key).map_or(Ok(None), |text| text.parse::<u64>().map(Some));
-        let (Ok(offset), Ok(length)) = (number("offset"), number("length")) else {
-            return Err(complain("its offset or length is not a number".into()));
-        };
-        let file =
-            std::fs::metadata(directory.join(location)).map_err(|e| complain(e.to_string()))?;
-        let end = offset.unwrap_or(0).checked_add(length.unwrap_or(0));
-        if end.is_none_or(|end| end > file.len()) {
-            return Err(complain(format!("the file has only {} bytes", file.len())));
-        }
+fn external_files(graph: &GraphProto, directory: &Path) -> Result<BTreeSet<String>, OnnxProblem> {
+    let in_nodes = graph.node.iter().flat_map(|node| &node.attribute);
+    let in_nodes = in_nodes.flat_map(|attribute| attribute.t.iter().chain(&attribute.tensors));
+    let tensors = graph.initializer.iter().chain(in_nodes);
+    let external = tensors.filter(|tensor| !tensor.external_data.is_empty());
+    external.map(|tensor| external_file(tensor, directory)).collect()
+}
+
+fn external_file(tensor: &TensorProto, directory: &Path) -> Result<String, OnnxProblem> {
+    let entry =
+        |key: &str| tensor.external_data.iter().find(|e| e.key == key).map(|e| e.value.as_str());
+    let location = entry("location").unwrap_or_default();
+    let complain = |what: String| {
+        OnnxProblem::graph(format!("tensor '{}' is kept in '{location}': {what}", tensor.name))
+    };
+    let inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(location).components().all(inside) {
+        return Err(complain("that is outside the model's directory".into()));
     }
-    Ok(())
+    let number = |key: &str| entry(key).map_or(Ok(None), |text| text.parse::<u64>().map(Some));
+    let (Ok(offset), Ok(length)) = (number("offset"), number("length")) else {
+        return Err(complain("its offset or length is not a number".into()));
+    };
+    let file = std::fs::metadata(directory.join(location)).map_err(|e| complain(e.to_string()))?;
+    let end = offset.unwrap_or(0).checked_add(length.unwrap_or(0));
+    if end.is_none_or(|end| end > file.len()) {
+        return Err(complain(format!("the file has only {} bytes", file.len())));
+    }
+    Ok(location.to_owned())
 }
 
 fn gunzip(stored: &[u8]) -> Result<Vec<u8>, OnnxProblem> {
+    let most = UNPACKED_FREE.max(UNPACKED_TIMES * stored.len() as u64);
     let mut bytes = Vec::new();
-    let read = MultiGzDecoder::new(stored).take(LARGEST_MODEL + 1).read_to_end(&mut bytes);
+    let read = MultiGzDecoder::new(stored).take(most + 1).read_to_end(&mut bytes);
     read.map_err(|e| OnnxProblem::NotOnnx(format!("gzip: {e}")))?;
-    if bytes.len() as u64 > LARGEST_MODEL {
-        return Err(OnnxProblem::NotOnnx("unpacks to more than 2 GiB".into()));
+    if bytes.len() as u64 > most {
+        return Err(OnnxProblem::NotOnnx(format!(
+            "unpacks to more than {} MiB, {UNPACKED_TIMES} times its size: unpack it yourself",
+            most >> 20
+        )));
     }
     Ok(bytes)
 }

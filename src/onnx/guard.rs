@@ -2,7 +2,7 @@
 //!
 //! tract is written for well-formed models; on a damaged one it may panic. The user is owed one clear line either way, so
 //! the panic is caught at this border. What Rust prints about it is for the program to decide, which owns the panic hook:
-//! the library leaves the hook alone and only says which panics it [catches](catches_panics).
+//! the library leaves the hook alone unless it is [asked](silence_caught_panics), and says which panics it [catches](catches_panics).
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,6 +16,16 @@ thread_local! {
 /// hook may stay silent then.
 pub fn catches_panics() -> bool {
     GUARDED.get()
+}
+
+/// From now on a panic that becomes an [`OnnxError`](super::OnnxError) is told once, by that error: changes the program's panic hook.
+pub fn silence_caught_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !catches_panics() {
+            usual(info);
+        }
+    }));
 }
 
 /// Runs `work`; a panic in it comes back as the first line of its message.

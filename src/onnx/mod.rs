@@ -14,11 +14,13 @@ mod guard;
 mod lower;
 mod model;
 mod runner;
+mod unfolded;
 
 pub use check::Agreement;
 pub use error::{OnnxError, OnnxProblem};
+pub use file::sha256;
 pub use graph::{NodeNote, Role, operators};
-pub use guard::catches_panics;
+pub use guard::{catches_panics, silence_caught_panics};
 pub use model::OnnxModel;
 pub use runner::{ReplayError, TractRunner};
 

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tract_onnx::model::Onnx;
 use tract_onnx::prelude::*;
 
 use super::check::{self, Agreement};
 use super::error::{OnnxError, OnnxProblem};
+use super::file::ModelFile;
 use super::graph::{InputShape, LogitGraph, NodeNote};
 use super::lower::{self, LayerStack};
 use super::runner::TractRunner;
-use super::{file, guard};
+use super::{file, guard, unfolded};
 use crate::network::Network;
 
 /// A classifier read from an ONNX file: our matrices, and tract's run of the same file. Clones share both, also between
@@ -31,7 +33,7 @@ pub struct OnnxModel {
     pub agreement: Agreement,
     /// The file's opset.
     pub opset: i64,
-    /// SHA-256 of the file as it lies on disk, in hexadecimal.
+    /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files, it covers these, too (docs/files.md).
     pub sha256: String,
 }
 
@@ -48,24 +50,41 @@ impl OnnxModel {
     /// One line naming the file and, where there is one, the node: when the file cannot be read, is
     /// no ONNX, holds an operator that is not supported, or does not compute what was extracted.
     pub fn load(path: &Path) -> Result<Self, OnnxError> {
-        guard::catch(|| load(path))
-            .unwrap_or_else(|panic| Err(OnnxProblem::Tract(format!("it panicked: {panic}"))))
-            .map_err(|problem| problem.in_file(path))
+        guarded(path, || load(path, &file::read(path)?))
+    }
+
+    /// The same for the bytes of a model file, plain or gzipped. Errors call it by `name`, and weights in files of their own are
+    /// looked for beside that.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, OnnxError> {
+        guarded(name, || load(name, bytes))
     }
 }
 
-fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
-    let (proto, sha256) = file::read(path)?;
+/// A panic of tract becomes an error, and an error gets the file's name.
+fn guarded(
+    path: &Path,
+    load: impl FnOnce() -> Result<OnnxModel, OnnxProblem>,
+) -> Result<OnnxModel, OnnxError> {
+    guard::catch(load)
+        .unwrap_or_else(|panic| Err(OnnxProblem::Tract(format!("it panicked: {panic}"))))
+        .map_err(|problem| problem.in_file(path))
+}
+
+fn load(path: &Path, stored: &[u8]) -> Result<OnnxModel, OnnxProblem> {
+    let ModelFile { proto, sha256 } = file::parse(path, stored)?;
     let graph = LogitGraph::new(proto)?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    if let Some(graph) = &graph.proto.graph {
-        file::check_external(graph, directory)?;
-    }
-    let (InputShape { dims, batched }, typed) = load_typed(&graph, directory.to_str())?;
-    let (stack, batched) = lower(&graph, &typed, &dims, batched)?;
+    let (InputShape { dims, batched }, unfolded) = load_unfolded(&graph, directory.to_str())?;
+    let (stack, batched) = lower(&graph, &unfolded, &dims, batched)?;
+    drop(unfolded);
+    // What is too large was refused above, so that tract does not run it.
+    let running = load_running(&graph, directory.to_str(), &dims)?;
     let network = Network::from_layers(stack.layers)?;
     let input_dims = dims[usize::from(batched)..].to_vec();
-    let replay = Arc::new(TractRunner::new(typed, dims, network.inputs(), network.outputs())?);
+    let replay = Arc::new(TractRunner::new(running, dims, network.inputs(), network.outputs())?);
     let agreement = check::compare(&network, &replay)?;
     log::info!(
         "{}: widths {:?}, largest difference to tract {:.1e}",
@@ -79,27 +98,41 @@ fn load(path: &Path) -> Result<OnnxModel, OnnxProblem> {
     Ok(OnnxModel { network, replay, input_dims, final_ops, nodes, agreement, opset, sha256 })
 }
 
-/// tract's typed graph for one image, and the input shape it was made for.
-fn load_typed(
+/// The graph with the file's own operators for one image, and the input shape it was made for.
+fn load_unfolded(
     graph: &LogitGraph,
     directory: Option<&str>,
 ) -> Result<(InputShape, TypedModel), OnnxProblem> {
-    let parse = tract_onnx::onnx().with_ignore_value_info(true).parse(&graph.proto, directory);
-    let parsed = parse.map_err(|e| OnnxProblem::tract(&e))?;
+    let parsed = parse(unfolded::reader(), graph, directory)?;
     let mut first_error = None;
     for shape in graph.input.shapes()? {
         let fact = f32::fact(&shape.dims).into();
-        let typed = parsed
-            .model
-            .clone()
-            .with_input_fact(0, fact)
-            .and_then(|m| m.into_typed()?.into_decluttered());
-        match typed {
+        match parsed.clone().with_input_fact(0, fact).and_then(|m| m.into_typed()) {
             Ok(typed) => return Ok((shape, typed)),
             Err(error) => _ = first_error.get_or_insert(error),
         }
     }
     Err(OnnxProblem::tract(&first_error.expect("there is at least one shape to try")))
+}
+
+/// The graph as tract runs it.
+fn load_running(
+    graph: &LogitGraph,
+    directory: Option<&str>,
+    dims: &[usize],
+) -> Result<TypedModel, OnnxProblem> {
+    let parsed = parse(tract_onnx::onnx().with_ignore_value_info(true), graph, directory)?;
+    let typed = parsed.with_input_fact(0, f32::fact(dims).into()).and_then(|m| m.into_typed());
+    typed.map_err(|e| OnnxProblem::tract(&e))
+}
+
+fn parse(
+    reader: Onnx,
+    graph: &LogitGraph,
+    directory: Option<&str>,
+) -> Result<InferenceModel, OnnxProblem> {
+    let parsed = reader.parse(&graph.proto, directory);
+    parsed.map(|parsed| parsed.model).map_err(|e| OnnxProblem::tract(&e))
 }
 
 /// The layers of one image, and whether `dims` starts with a batch after all: a batch that the file fixes shows in the
@@ -142,5 +175,20 @@ mod tests {
     fn a_model_is_shared_by_cloning() {
         fn is_shared<T: Clone + Send + Sync + 'static>() {}
         is_shared::<OnnxModel>();
+    }
+
+    #[test]
+    fn bytes_are_a_model_as_their_file_is() {
+        let path = Path::new("models/mnist_2x16.onnx");
+        let bytes = std::fs::read(path).expect("it is in the repository");
+        let (from_file, from_bytes) = (OnnxModel::load(path), OnnxModel::from_bytes(path, &bytes));
+        let (from_file, from_bytes) = (from_file.expect("loads"), from_bytes.expect("loads"));
+        assert_eq!(from_file.sha256, from_bytes.sha256);
+        let grey = vec![0.5; 784];
+        assert_eq!(from_file.network.logits(&grey), from_bytes.network.logits(&grey));
+        let broken = OnnxModel::from_bytes(Path::new("<bytes>"), &bytes[..1000]).expect_err("cut");
+        assert!(broken.to_string().starts_with("<bytes>: not an ONNX model"), "{broken}");
+        let empty = OnnxModel::from_bytes(Path::new("<bytes>"), &[]).expect_err("empty");
+        assert_eq!(empty.to_string(), "<bytes>: not an ONNX model: the file is empty");
     }
 }

@@ -9,6 +9,9 @@ use tract_onnx::prelude::*;
 use super::error::OnnxProblem;
 use crate::judge::{Replay, ReplayFailure};
 
+/// Graphs of more nodes are run as they are: tract's optimisation takes time quadratic in them.
+const MOST_OPTIMIZED: usize = 500;
+
 /// tract's plan for the file.
 pub struct TractRunner {
     plan: Arc<TypedRunnableModel>,
@@ -18,6 +21,8 @@ pub struct TractRunner {
     inputs: usize,
     /// Logits of one image.
     outputs: usize,
+    /// Whether the graph has so many nodes that each run takes long.
+    is_long: bool,
 }
 
 /// tract failed on an input. It ran the model when it was loaded, so this is a fault, not bad input.
@@ -33,9 +38,16 @@ impl TractRunner {
         inputs: usize,
         outputs: usize,
     ) -> Result<Self, OnnxProblem> {
-        let plan = model.into_optimized().and_then(|model| model.into_runnable());
+        let is_long = model.nodes.len() > MOST_OPTIMIZED;
+        let optimized = if is_long { Ok(model) } else { model.into_optimized() };
+        let plan = optimized.and_then(|model| model.into_runnable());
         let plan = plan.map_err(|e| OnnxProblem::tract(&e))?;
-        Ok(Self { plan, shape, inputs, outputs })
+        Ok(Self { plan, shape, inputs, outputs, is_long })
+    }
+
+    /// Whether each run takes long.
+    pub(super) fn is_long(&self) -> bool {
+        self.is_long
     }
 
     /// The logits that the file gives for `x`, in the file's input order.

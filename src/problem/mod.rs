@@ -64,6 +64,11 @@ impl Problem {
         self.question.weigh(trace.logits())
     }
 
+    /// Buffers for passes at points of the set, most of which differ from its centre in few inputs.
+    pub fn trace(&self) -> Trace {
+        Trace::near(&self.network, self.set.centre())
+    }
+
     /// Runs the network on `point`.
     pub fn evaluate(&self, point: Vec<f64>, trace: &mut Trace) -> Candidate {
         self.network.forward(&point, trace);

@@ -34,7 +34,9 @@ pub fn check(
 ) -> Result<CheckedClaim, ProofError> {
     let mut order: Vec<usize> = (0..claim.leaves.len()).collect();
     covered(&claim.leaves, &mut order, 0)?;
-    let mut replay = LeafReplay::new(network, set, objective, arithmetic);
+    // Each part is bounded once.
+    order.sort_by_key(|&leaf| claim.leaves[leaf].part);
+    let mut replay = LeafReplay::new(network, set, objective, arithmetic, &claim.parts);
     let mut bound = f64::NEG_INFINITY;
     for leaf in order {
         let proven = replay.bound(leaf, &claim.leaves[leaf])?;

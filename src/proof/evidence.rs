@@ -1,27 +1,31 @@
 //! Why the bound of a leaf holds.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{Multipliers, NeuronDuals, ReluLine};
+use crate::bounds::{BoundedPart, Multipliers, NeuronDuals, ReluLine};
 
-/// Why a bound holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Why a bound holds, while a tree grows.
+#[derive(Clone, Debug)]
 pub struct Certificate {
     /// The first so many sides are enough for the bound; it was made for the part that they lead to.
     pub needs: usize,
-    /// After so many of them the neurons were bounded anew. Pixels split afterwards keep these bounds' lines.
-    pub fresh: usize,
+    /// Where the neurons were bounded anew. Sides behind that part keep its lines.
+    pub bounded: Arc<BoundedPart>,
     /// What the bound is made of.
-    #[serde(flatten)]
     pub evidence: Evidence,
 }
+
+/// The line of one neuron: its index, the slope below, the share of the envelope above, and how much of that goes on as the neuron itself.
+pub type LineEntry = (usize, f64, f64, f64);
 
 /// What a bound is made of. Lists have an entry per hidden layer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// For each unstable neuron its index, the slope below and the share of the envelope above.
-    Lines(Vec<Vec<(usize, f64, f64)>>),
+    /// The lines of unstable neurons.
+    Lines(Vec<Vec<LineEntry>>),
     /// Multipliers.
     Multipliers {
         /// For neurons that have any: their index, that of the pre-activation and that of the envelope.
@@ -34,13 +38,23 @@ pub enum Evidence {
     Empty {},
 }
 
+/// Lines as files hold them.
+pub fn line_entries(lines: &[Vec<ReluLine>]) -> Vec<Vec<LineEntry>> {
+    let entry = |line: &ReluLine| (line.index, line.below, line.envelope, line.theta);
+    lines.iter().map(|lines| lines.iter().map(entry).collect()).collect()
+}
+
+/// Lines from a file.
+pub fn relu_lines(entries: &[Vec<LineEntry>]) -> Vec<Vec<ReluLine>> {
+    let line =
+        |&(index, below, envelope, theta): &LineEntry| ReluLine { index, below, envelope, theta };
+    entries.iter().map(|entries| entries.iter().map(line).collect()).collect()
+}
+
 impl Evidence {
     /// Of lines.
     pub fn lines(lines: &[Vec<ReluLine>]) -> Self {
-        let of_layer = |lines: &Vec<ReluLine>| {
-            lines.iter().map(|line| (line.index, line.below, line.envelope)).collect()
-        };
-        Self::Lines(lines.iter().map(of_layer).collect())
+        Self::Lines(line_entries(lines))
     }
 
     /// Of multipliers, one pair for each neuron of each layer.

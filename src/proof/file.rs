@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Certificate;
+use super::evidence::Evidence;
+use super::part::ProofPart;
 use super::side::ProofSide;
 use super::statement::Statement;
-use crate::bounds::Part;
 
 /// The version of the file format.
-pub const SCHEMA: &str = "rw-adv-proof/1";
+pub const SCHEMA: &str = "rw-adv-proof/2";
 
 /// All about one problem.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +31,8 @@ pub struct Claim {
     pub f32: bool,
     /// No point of the set has a larger value.
     pub bound: f64,
+    /// Where neurons were bounded, each part behind those that it takes intervals from. The first one is the whole set.
+    pub parts: Vec<ProofPart>,
     /// Parts that cover the set.
     pub leaves: Vec<Leaf>,
 }
@@ -40,18 +42,13 @@ pub struct Claim {
 pub struct Leaf {
     /// The splits that lead to it, in order.
     pub sides: Vec<ProofSide>,
-    /// No point of the part has a larger value.
+    /// No point of it has a larger value.
     pub bound: f64,
-    /// Why.
+    /// The first so many sides are enough for the bound; it was made for the part that they lead to.
+    pub needs: usize,
+    /// Where its neurons were bounded: a place in [`Claim::parts`]. Sides behind that part keep its lines.
+    pub part: usize,
+    /// What the bound is made of.
     #[serde(flatten)]
-    pub certificate: Certificate,
-}
-
-impl Leaf {
-    /// The leaf of a part with a bound, and why that holds.
-    pub fn new(part: &Part, bound: f64, certificate: Certificate) -> Self {
-        let sides = part.sides().into_iter().map(ProofSide::from).collect();
-        // An empty part has no bound, and files no infinities.
-        Self { sides, bound: bound.max(f64::MIN), certificate }
-    }
+    pub evidence: Evidence,
 }

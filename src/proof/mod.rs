@@ -4,16 +4,20 @@
 //! from them. It shares no code with the search: only the network, the input set, and the rounding-safe [`bounds`](crate::bounds).
 
 mod check;
+mod claim;
 mod error;
 mod evidence;
 mod file;
+mod part;
 mod replay;
 mod side;
 mod statement;
 
 pub use check::{CheckedClaim, check};
+pub use claim::ProvenLeaf;
 pub use error::ProofError;
-pub use evidence::{Certificate, Evidence};
+pub use evidence::{Certificate, Evidence, LineEntry};
 pub use file::{Claim, Leaf, ProofFile, SCHEMA};
-pub use side::{NeuronRef, ProofSide, Share};
+pub use part::{GuideEntry, ProofCut, ProofPart};
+pub use side::{InputCut, NeuronRef, ProofSide, Share};
 pub use statement::{ConstraintStatement, DomainStatement, ImageStatement, Statement};

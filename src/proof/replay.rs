@@ -1,14 +1,15 @@
 //! A leaf's certificate replayed: what bound follows from it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::error::ProofError;
-use super::evidence::{Certificate, Evidence};
+use super::evidence::{Evidence, relu_lines};
 use super::file::Leaf;
-use super::side::ProofSide;
+use super::part::{self, ProofCut, ProofPart};
 use crate::bounds::{
-    Arithmetic, LinearBounds, Multipliers, NeuronBounds, NeuronDuals, Part, ReluLine, Sign,
-    SplitSide, UpperRelaxation,
+    Arithmetic, BoundedPart, Cut, GuideSource, LinearBounds, Multipliers, NeuronBounds,
+    NeuronDuals, Part, PartStart, Sign, SplitSide, UpperRelaxation,
 };
 use crate::budget::Budget;
 use crate::network::Network;
@@ -18,72 +19,76 @@ use crate::sets::{Half, InputSet, PixelSplit};
 /// one is that trees split by.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;
 
-/// What leaves are replayed with. They should come in the order of the tree.
+/// What leaves are replayed with. They should come in the order of their parts.
 pub(super) struct LeafReplay<'r> {
-    pixels: usize,
     objective: &'r [f64],
+    parts: &'r [ProofPart],
+    network: &'r Arc<Network>,
     /// Bounds over the whole set.
-    whole: LinearBounds,
-    /// The last part that neurons were bounded anew for, if it is not the whole.
-    fresh: Option<(Vec<ProofSide>, LinearBounds)>,
+    whole: Arc<LinearBounds>,
+    /// The parts as far as they are known: bounds of the last ones only, of the others the intervals.
+    known: HashMap<usize, Arc<BoundedPart>>,
+    /// The parts that are proven to be empty, and the bound of anything over them.
+    empty: HashMap<usize, f64>,
+    recent: Vec<(usize, ReplayedPart)>,
 }
 
-/// A part that the sides of a leaf lead to.
+/// Bounds of parts that are kept: a cut is made from those before it.
+const RECENT: usize = 3;
+
+/// A part that is replayed.
+#[derive(Clone)]
 enum ReplayedPart {
-    /// All that neurons were bounded anew for.
-    All,
-    /// A part of it.
-    Bounds(Box<LinearBounds>),
-    /// It is proven to be empty.
-    Empty,
+    /// Its bounds.
+    Bounds(Arc<LinearBounds>),
+    /// It is proven to be empty: this is the bound of anything over it.
+    Empty(f64),
 }
+
+type Nonsense = &'static str;
 
 impl<'r> LeafReplay<'r> {
     pub fn new(
-        network: &Arc<Network>,
+        network: &'r Arc<Network>,
         set: &InputSet,
         objective: &'r [f64],
         arithmetic: Arithmetic,
+        parts: &'r [ProofPart],
     ) -> Self {
         let (above, unlimited) = (UpperRelaxation::Envelopes, Budget::unlimited());
         let whole = LinearBounds::splittable(network, set, above, arithmetic, &unlimited);
-        Self { pixels: set.dimension(), objective, whole, fresh: None }
+        let (known, empty, recent) = (HashMap::new(), HashMap::new(), Vec::new());
+        Self { objective, parts, network, whole: Arc::new(whole), known, empty, recent }
     }
 
-    /// The bound that follows from a leaf's certificate.
+    /// The bound that follows from a leaf's evidence.
     pub fn bound(&mut self, number: usize, leaf: &Leaf) -> Result<f64, ProofError> {
         self.follow(leaf).map_err(|what| ProofError::Nonsense { leaf: number, what })
     }
 
-    fn follow(&mut self, leaf: &Leaf) -> Result<f64, &'static str> {
-        let Certificate { needs, fresh, evidence } = &leaf.certificate;
-        let sides = &leaf.sides;
-        let anew = sides.get(..*fresh).ok_or("it has fewer sides than were bounded")?;
-        let after = sides.get(*fresh..*needs).ok_or("it has fewer sides than are needed")?;
-        self.bound_anew(anew)?;
-        let linear = self.fresh.as_ref().map_or(&self.whole, |(_, linear)| linear);
+    fn follow(&mut self, leaf: &Leaf) -> Result<f64, Nonsense> {
+        let Leaf { sides, needs, part, evidence, .. } = leaf;
+        let bounded = &self.parts.get(*part).ok_or("there is no such part")?.sides;
+        let after = sides.get(..*needs).ok_or("it has fewer sides than are needed")?;
+        let after = after.strip_prefix(&bounded[..]).ok_or("its neurons were bounded elsewhere")?;
+        let linear = match self.replay(*part)? {
+            ReplayedPart::Empty(bound) => return Ok(bound),
+            ReplayedPart::Bounds(linear) => linear,
+        };
         let after: Vec<SplitSide> = after.iter().map(|&side| side.into()).collect();
         let part = if after.iter().all(|side| side.sign().is_some()) {
             signed(linear, &after)?
         } else {
-            split(linear, &after)?
+            split(&linear, &after)?
         };
-        let linear = match &part {
-            ReplayedPart::Empty => return Ok(f64::NEG_INFINITY),
-            ReplayedPart::All => linear,
+        let linear = match part {
+            ReplayedPart::Empty(bound) => return Ok(bound),
             ReplayedPart::Bounds(linear) => linear,
         };
         match evidence {
             Evidence::Empty {} => Err("it is not proven to be empty"),
             Evidence::Lines(lines) => {
-                let line = |&(index, below, envelope): &(usize, f64, f64)| ReluLine {
-                    index,
-                    below,
-                    envelope,
-                };
-                let of_layer = |lines: &Vec<_>| lines.iter().map(line).collect();
-                let lines: Vec<Vec<ReluLine>> = lines.iter().map(of_layer).collect();
-                Ok(linear.bound_from_lines(self.objective, &lines).value())
+                Ok(linear.bound_from_lines(self.objective, &relu_lines(lines)).value())
             }
             Evidence::Multipliers { neurons, prices } => {
                 let neurons = dense_duals(linear.neurons(), neurons)?;
@@ -93,32 +98,97 @@ impl<'r> LeafReplay<'r> {
         }
     }
 
-    /// Bounds the neurons of the part that these sides lead to.
-    fn bound_anew(&mut self, sides: &[ProofSide]) -> Result<(), &'static str> {
-        if sides.is_empty() {
-            self.fresh = None;
-            return Ok(());
+    /// A part of the list, and before it what it takes intervals from.
+    fn replay(&mut self, place: usize) -> Result<ReplayedPart, Nonsense> {
+        if let Some((_, part)) = self.recent.iter().find(|(of, _)| *of == place) {
+            return Ok(part.clone());
         }
-        if self.fresh.as_ref().is_some_and(|(of, _)| of == sides) {
-            return Ok(());
+        let mut missing = vec![place];
+        while let Some(&at) = missing.last() {
+            let part = self.parts.get(at).ok_or("there is no such part")?;
+            let is_ready = |parent: usize| match part.cut {
+                _ if self.empty.contains_key(&parent) => true,
+                Some(_) => self.recent.iter().any(|(of, _)| *of == parent),
+                None => self.known.contains_key(&parent),
+            };
+            match part.parent.filter(|&parent| !is_ready(parent)) {
+                Some(parent) if parent < at => missing.push(parent),
+                Some(_) => return Err("a part takes intervals from one behind it"),
+                None => {
+                    missing.pop();
+                    let replayed = self.bound_again(part)?;
+                    match &replayed {
+                        ReplayedPart::Bounds(bounds) => {
+                            self.known.insert(at, Arc::clone(bounds.bounded_part()));
+                        }
+                        ReplayedPart::Empty(bound) => {
+                            self.empty.insert(at, *bound);
+                        }
+                    }
+                    self.recent.truncate(RECENT - 1);
+                    self.recent.insert(0, (at, replayed));
+                }
+            }
         }
-        let mut part: Part = self.whole.part().clone();
-        for side in sides.iter().map(|&side| SplitSide::from(side)) {
+        Ok(self.recent[0].1.clone())
+    }
+
+    /// Bounds the neurons of a part whose parent is ready.
+    fn bound_again(&self, entry: &ProofPart) -> Result<ReplayedPart, Nonsense> {
+        let ProofPart { parent, sides, guide, cut } = entry;
+        let widths = self.network.widths();
+        // Inputs first, logits last.
+        let hidden = &widths[1..widths.len() - 1];
+        let guide = guide.as_ref().map(|entries| part::guide(entries, hidden));
+        let guide = guide.map(|guide| guide.ok_or("a guide does not fit")).transpose()?;
+        let Some(parent) = parent else {
+            return match (sides.is_empty(), guide, cut) {
+                (true, None, None) => Ok(ReplayedPart::Bounds(Arc::clone(&self.whole))),
+                _ => Err("a part has no parent"),
+            };
+        };
+        // What is empty has empty parts. A cut or a part of it may have been made where fewer neurons were bounded.
+        if let Some(bound) = self.empty.get(parent) {
+            if !sides.starts_with(&self.parts[*parent].sides) {
+                return Err("intervals are of another part");
+            }
+            let goal = cut.as_ref().map_or(f64::NEG_INFINITY, |cut| cut.goal);
+            return Ok(ReplayedPart::Empty(bound.max(goal)));
+        }
+        if let Some(ProofCut { goal, lines }) = cut {
+            let before = self.recent.iter().find(|(of, _)| of == parent);
+            let (_, before) = before.ok_or("a part has no parent")?;
+            let ReplayedPart::Bounds(before) = before else { return Err("an empty part is cut") };
+            if self.parts[*parent].sides != *sides || !goal.is_finite() {
+                return Err("a cut leads to another part");
+            }
+            let cut = Cut { goal: *goal, lines: relu_lines(lines) };
+            let after = before.cut_again(self.objective, &cut, &guide.unwrap_or_default());
+            return Ok(match after {
+                Ok(bounds) => ReplayedPart::Bounds(Arc::new(bounds)),
+                Err(empty) => ReplayedPart::Empty(empty.bound(self.objective).value()),
+            });
+        }
+        let known = self.known.get(parent).ok_or("a part of an empty part is bounded")?;
+        let outer = &self.parts[*parent].sides;
+        let inner = sides.strip_prefix(&outer[..]).ok_or("intervals are of another part")?;
+        let mut part: Part = known.part().clone();
+        for side in inner.iter().map(|&side| SplitSide::from(side)) {
             let SplitSide::Pixel(split, _) = side else {
                 return Err("neurons are bounded again behind a neuron's sign");
             };
-            check_split(split, self.pixels)?;
+            check_split(split, self.whole.set().dimension())?;
             part = part.side(side);
         }
-        let linear =
-            self.whole.of_part(&part, &Budget::unlimited()).ok_or("a centre is rounded")?;
-        self.fresh = Some((sides.to_vec(), linear));
-        Ok(())
+        let guide = guide.as_ref().map_or(GuideSource::None, GuideSource::Given);
+        let start = PartStart { known, guide, only_for: None };
+        let bounds = self.whole.of_part(&part, &start, &Budget::unlimited());
+        Ok(ReplayedPart::Bounds(Arc::new(bounds.ok_or("a centre is rounded")?)))
     }
 }
 
 /// Only amounts of whole grains add up exactly.
-fn check_split(split: PixelSplit, pixels: usize) -> Result<(), &'static str> {
+fn check_split(split: PixelSplit, pixels: usize) -> Result<(), Nonsense> {
     let grains = split.amount / GRAIN;
     let whole = grains.fract() == 0.0 && (0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains);
     match (whole, split.pixel < pixels) {
@@ -129,26 +199,25 @@ fn check_split(split: PixelSplit, pixels: usize) -> Result<(), &'static str> {
 }
 
 /// The part in which neurons have these signs.
-fn signed(linear: &LinearBounds, sides: &[SplitSide]) -> Result<ReplayedPart, &'static str> {
-    let mut part: Option<LinearBounds> = None;
+fn signed(linear: Arc<LinearBounds>, sides: &[SplitSide]) -> Result<ReplayedPart, Nonsense> {
+    let mut part = Arc::clone(&linear);
     for sign in sides.iter().filter_map(|side| side.sign()) {
-        let known = part.as_ref().unwrap_or(linear).neurons();
-        check_neuron(known, sign)?;
-        match linear.signed(known, sign) {
-            Ok(bounds) => part = Some(bounds),
-            Err(_) => return Ok(ReplayedPart::Empty),
+        check_neuron(part.neurons(), sign)?;
+        match linear.signed(part.neurons(), sign) {
+            Ok(bounds) => part = Arc::new(bounds),
+            Err(empty) => return Ok(ReplayedPart::Empty(empty.bound(&[]).value())),
         }
     }
-    Ok(part.map_or(ReplayedPart::All, |part| ReplayedPart::Bounds(Box::new(part))))
+    Ok(ReplayedPart::Bounds(part))
 }
 
-fn check_neuron(known: &NeuronBounds, Sign { neuron, .. }: Sign) -> Result<(), &'static str> {
+fn check_neuron(known: &NeuronBounds, Sign { neuron, .. }: Sign) -> Result<(), Nonsense> {
     let exists = neuron.layer < known.hidden() && neuron.index < known.layer(neuron.layer).len();
     if exists { Ok(()) } else { Err("there is no such neuron") }
 }
 
 /// The part in which pixels are split further, by the lines that the bounds have already.
-fn split(linear: &LinearBounds, sides: &[SplitSide]) -> Result<ReplayedPart, &'static str> {
+fn split(linear: &LinearBounds, sides: &[SplitSide]) -> Result<ReplayedPart, Nonsense> {
     let mut part = linear.whole();
     for &side in sides {
         let SplitSide::Pixel(split, half) = side else {
@@ -159,14 +228,14 @@ fn split(linear: &LinearBounds, sides: &[SplitSide]) -> Result<ReplayedPart, &'s
         let [at_least, at_most] = halves;
         part = if half == Half::AtLeast { at_least } else { at_most };
     }
-    Ok(ReplayedPart::Bounds(Box::new(linear.within(&part))))
+    Ok(ReplayedPart::Bounds(Arc::new(linear.within(&part))))
 }
 
 /// Multipliers for every neuron.
 fn dense_duals(
     neurons: &NeuronBounds,
     sparse: &[Vec<(usize, f64, f64)>],
-) -> Result<Vec<Vec<NeuronDuals>>, &'static str> {
+) -> Result<Vec<Vec<NeuronDuals>>, Nonsense> {
     let zeros = |layer: usize| vec![NeuronDuals::default(); neurons.layer(layer).len()];
     let mut duals: Vec<Vec<NeuronDuals>> = (0..neurons.hidden()).map(zeros).collect();
     for (layer, entries) in sparse.iter().enumerate() {

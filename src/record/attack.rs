@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
+use super::json;
 use super::key::{Key, Resumable, StoredWitness};
 use super::stats::SolveStats;
 use crate::attack::{Answer, Attack};
@@ -43,6 +44,7 @@ pub struct AttackRecord {
     /// Largest `y_target − y_predicted` found, in `f64`.
     pub margin: f64,
     /// The same point's margin in tract's `f32` run of the file.
+    #[serde(deserialize_with = "json::number_or_nan")]
     pub margin_f32: f64,
     /// The margin of the 8-bit picture.
     pub margin_png: Option<f64>,

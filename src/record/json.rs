@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 pub use serde_json::{Map, Value};
 
@@ -20,6 +20,14 @@ pub fn line(out: &mut impl Write, record: &impl Serialize) -> io::Result<()> {
 /// When it is not.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
     Ok(serde_json::from_slice(text)?)
+}
+
+/// A number that may not be one: JSON has no word for NaN and infinities, and `null` is written for them.
+///
+/// # Errors
+/// When it is something else.
+pub fn number_or_nan<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    Option::<f64>::deserialize(value).map(|number| number.unwrap_or(f64::NAN))
 }
 
 /// Settings, or a record, by the names of their fields.

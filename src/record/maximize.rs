@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
+use super::json;
 use super::key::{Key, Resumable};
 use super::settings::MaximizeSettings;
 use super::stats::SolveStats;
@@ -33,6 +34,7 @@ pub struct MaximizeRecord {
     /// The largest value found, in `f64`, at `point` as it stands here.
     pub value: f64,
     /// The same point's value in tract's `f32` run of the file.
+    #[serde(deserialize_with = "json::number_or_nan")]
     pub value_f32: f64,
     /// Proven upper bound of the value.
     pub upper_bound: Option<f64>,

@@ -66,6 +66,9 @@ pub struct RadiusSettings {
     pub max_delta: f64,
     /// How precise the radii are.
     pub precision: f64,
+    /// Nodes of branch and bound for each budget, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<usize>,
 }
 
 /// What was asked of `maximize`.

@@ -2,6 +2,7 @@
 
 use super::attack::AttackRecord;
 use super::json::Fields;
+use super::key::Key;
 use super::sketch::Sketches;
 
 /// The contents of a result directory: its own, and those of all attempts at shards.
@@ -13,6 +14,8 @@ pub struct StoredRun {
     pub settings: Fields,
     /// Records that were asked for, if it is known.
     pub asked: Option<usize>,
+    /// Those of them that are missing or were cancelled, if it is known what was asked for.
+    pub missing: Option<Vec<Key>>,
     /// `summary.json`; empty when there is none, because the run did not come to its end.
     pub summary: Fields,
     /// What was drawn.

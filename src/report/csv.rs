@@ -16,9 +16,19 @@ pub fn write(out: impl Write, records: &[AttackRecord]) -> io::Result<()> {
     let mut written = csv::Writer::from_writer(out);
     written.write_record(&columns)?;
     for row in table.rows() {
-        written.write_record(columns.iter().map(|&column| json::text(row.get(column))))?;
+        written.write_record(columns.iter().map(|&column| cell(row.get(column))))?;
     }
     written.flush()
+}
+
+/// A value as a cell. A text that a spreadsheet would take for a formula (a file may have such a name) gets an apostrophe.
+fn cell(value: Option<&json::Value>) -> String {
+    let text = json::text(value);
+    let is_text = value.is_some_and(json::Value::is_string);
+    if is_text && text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+        return format!("'{text}");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -53,5 +63,15 @@ seconds_to_best,stop,seed,png,npy,schema
 18446744073709551615,,,rw-adv/1
 ";
         assert_eq!(written(&records), expected);
+    }
+
+    #[test]
+    fn file_names_are_no_formulas() {
+        for name in ["=1+1", "+1", "-1", "@SUM(A1)", "\\t=1"] {
+            let text = written(&[record(0, 2, "robust", &format!(r#","name":"{name}""#))]);
+            let cell = text.lines().nth(1).unwrap().split(',').nth(1).unwrap();
+            assert!(cell.trim_start_matches('"').starts_with('\''), "{text}");
+            assert!(text.contains(",-1.0,"), "numbers stay: {text}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Verdicts for CI systems: a JUnit file with a test case per image. The only file that says `quick_xml`.
 //!
 //! A case fails when some target has an adversary, or when the image is misclassified. It passes when every target is proved
-//! impossible. Otherwise it is skipped.
+//! impossible. Otherwise it is skipped. An image without all its records is an error.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use quick_xml::Writer;
@@ -10,15 +11,20 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use crate::record::Verdict;
 use crate::record::json::{self, Fields};
-use crate::record::{AttackRecord, ImageOutcome, by_image};
+use crate::record::{AttackRecord, ImageOutcome, Key, by_image};
 
-/// Writes one test suite. `settings` name the model and the budget, if they are known.
+/// Writes one test suite. `settings` name the model and the budget, if they are known; `missing` is the work that has no finished record,
+/// if that is known.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: impl Write, records: &[AttackRecord], settings: &Fields) -> io::Result<()> {
-    let images = by_image(records);
-    let cases: Vec<TestCase> = images.values().map(|records| TestCase::new(records)).collect();
+pub fn write(
+    out: impl Write,
+    records: &[AttackRecord],
+    settings: &Fields,
+    missing: Option<&[Key]>,
+) -> io::Result<()> {
+    let cases = cases(records, missing);
     let suite = suite_name(settings);
     let count = |outcome: TestOutcome| cases.iter().filter(|case| case.outcome == outcome).count();
     let seconds = cases.iter().fold(0.0, |sum, case| sum + case.seconds);
@@ -26,7 +32,7 @@ pub fn write(out: impl Write, records: &[AttackRecord], settings: &Fields) -> io
         ("name", suite.clone()),
         ("tests", cases.len().to_string()),
         ("failures", count(TestOutcome::Fails).to_string()),
-        ("errors", "0".to_owned()),
+        ("errors", count(TestOutcome::Error).to_string()),
         ("skipped", count(TestOutcome::Skipped).to_string()),
         ("time", format!("{seconds:.3}")),
     ];
@@ -47,6 +53,31 @@ enum TestOutcome {
     Passes,
     Fails,
     Skipped,
+    Error,
+}
+
+/// A case for each image that was asked for. One says that it is not known what was asked for.
+fn cases(records: &[AttackRecord], missing: Option<&[Key]>) -> Vec<TestCase> {
+    let images = by_image(records);
+    let mut absent: BTreeMap<usize, Vec<Key>> = BTreeMap::new();
+    for &key in missing.unwrap_or_default() {
+        absent.entry(key.image).or_default().push(key);
+    }
+    let numbers: BTreeSet<usize> = images.keys().chain(absent.keys()).copied().collect();
+    let case = |image: &usize| {
+        let (records, absent) = (images.get(image), absent.get(image));
+        let case = records.map(|records| TestCase::new(records));
+        match absent {
+            Some(absent) => TestCase::incomplete(*image, case, absent),
+            None => case.expect("an image is there for its records, or for those that are missing"),
+        }
+    };
+    let unknown = missing.is_none().then(|| TestCase {
+        name: "manifest.json".into(),
+        message: "it is not known which images were asked for".into(),
+        ..TestCase::error()
+    });
+    numbers.iter().map(case).chain(unknown).collect()
 }
 
 /// What is said about one image.
@@ -61,6 +92,27 @@ struct TestCase {
 }
 
 impl TestCase {
+    fn error() -> Self {
+        Self {
+            name: String::new(),
+            seconds: 0.0,
+            outcome: TestOutcome::Error,
+            kind: "incomplete",
+            message: String::new(),
+            details: String::new(),
+        }
+    }
+
+    /// Of an image some of whose records are missing, with what is said about the others.
+    fn incomplete(image: usize, case: Option<Self>, absent: &[Key]) -> Self {
+        let targets = absent.iter().filter_map(|key| key.target);
+        let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
+        let name = format!("image {image}");
+        let case = case.unwrap_or_else(|| Self { name, ..Self::error() });
+        let message = format!("no finished record of: {}", targets.join(", "));
+        Self { outcome: TestOutcome::Error, kind: "incomplete", message, ..case }
+    }
+
     fn new(records: &[&AttackRecord]) -> Self {
         let first = records[0];
         let standing = ImageOutcome::of_image(records);
@@ -107,6 +159,7 @@ impl TestCase {
             TestOutcome::Passes => return case.write_empty().map(|_| ()),
             TestOutcome::Fails => "failure",
             TestOutcome::Skipped => "skipped",
+            TestOutcome::Error => "error",
         };
         let message = fit(&self.message);
         case.write_inner_content(|xml| {
@@ -158,7 +211,7 @@ mod tests {
 
     fn written(records: &[AttackRecord], settings: &str) -> String {
         let mut out = Vec::new();
-        write(&mut out, records, &serde_json::from_str(settings).unwrap()).unwrap();
+        write(&mut out, records, &serde_json::from_str(settings).unwrap(), Some(&[])).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -192,6 +245,28 @@ target 2: unknown, margin -1.0000, bound 2.0000, distance 1.5000
 </testsuites>
 "#;
         assert_eq!(written(&records, r#"{"model":"m.onnx","norm":"l1","delta":5.0}"#), expected);
+    }
+
+    #[test]
+    fn images_without_all_their_records_are_errors() {
+        let records = [record(0, 2, "robust", ""), record(3, 2, "robust", "")];
+        let missing = [(3, 5), (3, 6), (8, 1)];
+        let missing = missing.map(|(image, target)| Key { image, target: Some(target) });
+        let suite = |missing: Option<&[Key]>| {
+            let mut out = Vec::new();
+            write(&mut out, &records, &Fields::new(), missing).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let text = suite(Some(&missing));
+        assert!(text.contains(r#"tests="3" failures="0" errors="2""#), "{text}");
+        let error = r#"<error type="incomplete" message="no finished record of: 5, 6">"#;
+        assert!(text.contains(error), "{text}");
+        assert!(text.contains(r#"name="image 8""#), "{text}");
+        let unknown = suite(None);
+        assert!(
+            unknown.contains(r#"errors="1""#) && unknown.contains("manifest.json"),
+            "{unknown}"
+        );
     }
 
     #[test]

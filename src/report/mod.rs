@@ -15,4 +15,5 @@ pub mod text;
 
 pub use gallery::gallery;
 pub use paint::Paint;
+pub use png::strip;
 pub use progress::{Progress, with_bar_aside};

@@ -56,14 +56,27 @@ pub fn montage(
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let (width, height) = (columns * step_x + GAP, rows.len() * step_y + GAP);
     let mut canvas = Vec::with_capacity(3 * width * height);
-    for (y, x) in places(width, height) {
-        let panel = rows.get(y / step_y).and_then(|row| row.get(x / step_x));
-        let inside = (y % step_y).checked_sub(GAP).zip((x % step_x).checked_sub(GAP));
-        canvas.extend(match (panel, inside) {
-            (Some(panel), Some((y, x))) => panel.colour(layout, y / scale, x / scale),
-            _ => GAP_COLOUR,
-        });
+    let gap = |canvas: &mut Vec<u8>, pixels: usize| {
+        canvas.extend(std::iter::repeat_n(GAP_COLOUR, pixels).flatten());
+    };
+    for row in rows {
+        gap(&mut canvas, GAP * width);
+        for y in 0..layout.height {
+            // All lines of one row of pixels are alike.
+            let begin = canvas.len();
+            for panel in row {
+                gap(&mut canvas, GAP);
+                for x in 0..layout.width {
+                    let colour = panel.colour(layout, y, x);
+                    canvas.extend(std::iter::repeat_n(colour, scale).flatten());
+                }
+            }
+            gap(&mut canvas, width - row.len() * step_x);
+            let line = begin..canvas.len();
+            (1..scale).for_each(|_| canvas.extend_from_within(line.clone()));
+        }
     }
+    gap(&mut canvas, GAP * width);
     (width, height, canvas)
 }
 

@@ -46,7 +46,11 @@ pub fn difference(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -
 pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec<u8> {
     let panels = Panel::three(layout, original, adversarial);
     let (width, height, colours) = montage(layout, STRIP_SIDE, &[panels.to_vec()]);
-    encode(width, height, ExtendedColorType::Rgb8, &colours)
+    let mut file = Vec::new();
+    // Most lines are like the one above.
+    let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Up);
+    write(encoder, width, height, ExtendedColorType::Rgb8, &colours);
+    file
 }
 
 /// A PNG of several pictures side by side: above the originals, then the adversaries, then the differences.

@@ -15,6 +15,7 @@ use super::manifest::{Manifest, keys_of};
 use super::record_files::RecordFiles;
 use super::store::{OpenMode, OpenStore, Store};
 use super::stored::read_run;
+use super::witness::Pictures;
 use crate::budget::Budget;
 use crate::observer::{Observer, TreeState};
 use crate::record::json::Fields;
@@ -27,11 +28,14 @@ pub struct Destination {
     pub directory: Option<PathBuf>,
     /// Whether it is new, continued or shared.
     pub mode: OpenMode,
+    /// Which pictures of adversaries are kept.
+    pub pictures: Pictures,
 }
 
 impl Destination {
     /// Nothing is kept.
-    pub const NOWHERE: Self = Self { directory: None, mode: OpenMode::New };
+    pub const NOWHERE: Self =
+        Self { directory: None, mode: OpenMode::New, pictures: Pictures::None };
 }
 
 /// When to stop.
@@ -60,8 +64,8 @@ pub struct Batch<'j, J: Job> {
     settings: Fields,
     /// The items with something left, and what that is.
     left: Vec<(J::Item, Vec<Key>)>,
-    /// How many records our share has in all.
-    asked: usize,
+    /// The records that our share has in all.
+    asked: BTreeSet<Key>,
     /// Those that were there already.
     finished: Vec<J::Record>,
     output: Option<(Store, RecordFiles)>,
@@ -71,6 +75,8 @@ pub struct Batch<'j, J: Job> {
 pub struct BatchResult<J: Job> {
     /// All records of our share, also those that were there before, in the order in which they came.
     pub records: Vec<J::Record>,
+    /// The work of our share that has no finished record.
+    pub missing: Vec<Key>,
     /// How many were there before.
     pub finished_before: usize,
     /// The summary of all.
@@ -102,14 +108,15 @@ impl<'j, J: Job> Batch<'j, J> {
             job,
             settings,
             left: Vec::new(),
-            asked: asked.len(),
+            asked: BTreeSet::new(),
             finished: Vec::new(),
             output: None,
         };
         let mut done = BTreeSet::new();
         if let Some(directory) = &destination.directory {
+            let (dims, &Destination { mode, pictures, .. }) = (job.input_dims(), destination);
             let OpenStore { store, files, finished } =
-                Store::open::<J::Record>(directory, &manifest, destination.mode, job.input_dims())?;
+                Store::open::<J::Record>(directory, &manifest, mode, dims, pictures)?;
             batch.output = Some((store, files));
             done.extend(finished.records().map(Resumable::key));
             let mine = finished.into_records().filter(|record| asked.contains(&record.key()));
@@ -127,6 +134,7 @@ impl<'j, J: Job> Batch<'j, J> {
             (item, keys)
         });
         batch.left = with_keys.filter(|(_, keys)| !keys.is_empty()).collect();
+        batch.asked = asked;
         Ok(batch)
     }
 
@@ -188,11 +196,53 @@ impl<'j, J: Job> Batch<'j, J> {
             shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         sink.end();
         let interrupted = limits.cancelled.load(Ordering::Relaxed);
-        let summary = J::Summary::of(&records, asked, interrupted);
+        let finished = records.iter().filter(|record| record.is_finished());
+        let finished: BTreeSet<Key> = finished.map(Resumable::key).collect();
+        let missing = asked.difference(&finished).copied().collect();
+        let summary = J::Summary::of(&records, asked.len(), interrupted);
         let elapsed = clock.elapsed();
         let stored =
             store.map_or(Ok(()), |store| finish::<J>(&store, &summary, &settings, elapsed));
-        BatchResult { records, finished_before, summary, interrupted, elapsed, solved, stored }
+        BatchResult {
+            records,
+            missing,
+            finished_before,
+            summary,
+            interrupted,
+            elapsed,
+            solved,
+            stored,
+        }
+    }
+
+    /// Writes answers that are known already as [`run`](Self::run) would have written them: each with the seconds that it took, all of them
+    /// with the time that the run took. Work without an answer stays to be done.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write<'a>(
+        self,
+        answer_of: impl Fn(Key) -> Option<(&'a J::Answer, f64)>,
+        elapsed: Duration,
+    ) -> Result<J::Summary, StoreError>
+    where
+        J::Answer: 'a,
+    {
+        let Self { job, settings, left, asked, finished: mut records, output } = self;
+        let (mut store, files) = output.unzip();
+        for (item, key) in left.iter().flat_map(|(item, keys)| keys.iter().map(move |&k| (item, k)))
+        {
+            let Some((answer, seconds)) = answer_of(key) else { continue };
+            let mut record = job.record(item, key, answer, seconds);
+            job.store(item, answer, &mut record, files.as_ref())?;
+            store.as_mut().map_or(Ok(()), |store| store.keep(&record))?;
+            records.push(record);
+        }
+        let interrupted =
+            records.len() < asked.len() || !records.iter().all(Resumable::is_finished);
+        let summary = J::Summary::of(&records, asked.len(), interrupted);
+        store.map_or(Ok(()), |store| finish::<J>(&store, &summary, &settings, elapsed))?;
+        Ok(summary)
     }
 }
 

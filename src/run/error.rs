@@ -44,6 +44,14 @@ pub enum StoreError {
         /// What is wrong with it.
         source: io::Error,
     },
+    /// An answer was not accepted by the independent checker.
+    #[error("{about}: --check-proofs: the proof does not hold: {problem}")]
+    Unproven {
+        /// What the answer is about.
+        about: String,
+        /// What is wrong with its proof.
+        problem: String,
+    },
     /// There is nothing to report.
     #[error("{}: holds no results.jsonl: name the --out of a run", .0.display())]
     NoResults(PathBuf),

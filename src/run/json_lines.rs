@@ -1,21 +1,19 @@
-//! Files of JSON lines that only grow: a line is appended whole, with a single write.
+//! Files of JSON lines that only grow: a line is appended whole, with a single write, and synced within a second.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::disk::{self, GrowingFile};
 use super::error::StoreError;
 use crate::record::json;
 
 /// A file of lines, opened for more.
 #[derive(Debug)]
-pub struct JsonLines {
-    path: PathBuf,
-    file: File,
-}
+pub struct JsonLines(GrowingFile);
 
 impl JsonLines {
     /// Opens a file, which is made if there is none.
@@ -25,7 +23,8 @@ impl JsonLines {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::options().append(true).create(true).open(path);
         let file = file.map_err(StoreError::unwritable(path))?;
-        Ok(Self { path: path.to_owned(), file })
+        disk::created(path).map_err(StoreError::unwritable(path))?;
+        Ok(Self(GrowingFile::new(path, file)))
     }
 
     /// Opens a file for more, and gives the lines that are understood. A line that was torn when its writer was killed is ended, so
@@ -37,7 +36,7 @@ impl JsonLines {
         let mut opened = Self::open(path)?;
         let text = fs::read(path).map_err(StoreError::unreadable(path))?;
         if text.last().is_some_and(|&byte| byte != b'\n') {
-            opened.file.write_all(b"\n").map_err(StoreError::unwritable(path))?;
+            opened.0.append(b"\n").map_err(StoreError::unwritable(path))?;
         }
         let understood = lines(&text).filter_map(|line| line.parsed.ok()).collect();
         Ok((opened, understood))
@@ -46,20 +45,23 @@ impl JsonLines {
     /// Makes a file; `None` when there is one already.
     pub(crate) fn create_new(path: &Path) -> Result<Option<Self>, StoreError> {
         match File::create_new(path) {
-            Ok(file) => Ok(Some(Self { path: path.to_owned(), file })),
+            Ok(file) => {
+                disk::created(path).map_err(StoreError::unwritable(path))?;
+                Ok(Some(Self(GrowingFile::new(path, file))))
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(source) => Err(StoreError::Unwritable { path: path.to_owned(), source }),
         }
     }
 
-    /// Appends a line, whole.
+    /// Appends a line, whole. It is on the disk a second later at the latest.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
         let mut text = Vec::new();
-        let written = json::line(&mut text, line).and_then(|()| self.file.write_all(&text));
-        written.map_err(StoreError::unwritable(&self.path))
+        let written = json::line(&mut text, line).and_then(|()| self.0.append(&text));
+        written.map_err(StoreError::unwritable(self.0.path()))
     }
 }
 

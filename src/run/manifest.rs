@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk;
 use super::error::StoreError;
 use super::shard::Shard;
 use super::whole_file::{PARTIAL, unique};
@@ -115,11 +116,11 @@ impl Manifest {
         let path = directory.join(MANIFEST);
         let partial = directory.join(format!("{MANIFEST}.{}.{PARTIAL}", unique()));
         let mut text = Vec::new();
-        let written = json::line(&mut text, self).and_then(|()| fs::write(&partial, text));
+        let written = json::line(&mut text, self).and_then(|()| disk::write(&partial, &text));
         // Unlike a rename, a link fails when another process was faster.
         let placed = written.and_then(|()| match fs::hard_link(&partial, &path) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => fs::rename(&partial, &path),
-            linked => linked,
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => disk::rename(&partial, &path),
+            linked => linked.and_then(|()| disk::sync_link(&partial, &path)),
         });
         // Where there is nothing to remove, nothing is left to do.
         let _ = fs::remove_file(&partial);

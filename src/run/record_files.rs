@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::npy;
 use super::sketch_file::SketchFile;
 use super::whole_file::replace;
-use super::witness::{SavedWitness, WitnessFiles};
+use super::witness::{Pictures, SavedWitness, WitnessFiles};
 use crate::data::Sample;
 use crate::judge::{EightBit, Witness};
 use crate::network::Label;
@@ -31,16 +31,18 @@ impl RecordFiles {
         contents: Contents,
         folder: &Path,
         dims: &[usize],
+        pictures: Pictures,
         earlier: Sketches,
     ) -> Result<Self, StoreError> {
-        let witnesses = contents.has_witnesses().then(|| WitnessFiles::create(folder, dims));
+        let witnesses = || WitnessFiles::create(folder, dims, pictures);
+        let witnesses = contents.has_witnesses().then(witnesses);
         let witnesses = witnesses.transpose()?;
         let sketches = contents.has_report().then(|| SketchFile::open(folder, dims, earlier));
         let sketches = sketches.transpose()?.map(Mutex::new);
         Ok(Self { folder: folder.to_owned(), dims: dims.to_vec(), witnesses, sketches })
     }
 
-    /// Stores a witness; pictures only where `picture` is given and the model's input is one.
+    /// Stores a witness; pictures only where they are wanted, `picture` is given and the model's input is one.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -123,6 +123,13 @@ impl<R: Resumable> RecordSet<R> {
         self.from_key.into_values().map(|stored| stored.record)
     }
 
+    /// The work that has no finished record.
+    pub fn missing(&self, manifest: &Manifest) -> Vec<Key> {
+        let is_done =
+            |key: &Key| self.from_key.get(key).is_some_and(|stored| stored.record.is_finished());
+        manifest.keys(None).filter(|key| !is_done(key)).collect()
+    }
+
     /// The shards, of so many, that have work left.
     pub fn unfinished(&self, manifest: &Manifest, shards: usize) -> Vec<usize> {
         let is_open = |shard: &Shard| manifest.keys(Some(*shard)).any(|key| !self.has(key));

@@ -14,6 +14,7 @@ use super::manifest::{MANIFEST, Manifest};
 use super::record_files::RecordFiles;
 use super::record_set::RecordSet;
 use super::shard::Shard;
+use super::witness::Pictures;
 use crate::record::{Contents, Resumable, Sketches};
 
 /// How to open a result directory.
@@ -67,6 +68,7 @@ impl Store {
         manifest: &Manifest,
         mode: OpenMode,
         dims: &[usize],
+        pictures: Pictures,
     ) -> Result<OpenStore<R>, StoreError> {
         fs::create_dir_all(directory).map_err(StoreError::unwritable(directory))?;
         check(directory, manifest, mode)?;
@@ -75,8 +77,8 @@ impl Store {
             return Err(StoreError::Begun(directory.to_owned()));
         }
         match mode {
-            OpenMode::Shard(shard) => Self::attempt(directory, manifest, shard, dims),
-            OpenMode::New | OpenMode::Resume => Self::whole(directory, manifest, dims),
+            OpenMode::Shard(shard) => Self::attempt(directory, manifest, shard, dims, pictures),
+            OpenMode::New | OpenMode::Resume => Self::whole(directory, manifest, dims, pictures),
         }
     }
 
@@ -98,10 +100,11 @@ impl Store {
         manifest: &Manifest,
         shard: Shard,
         dims: &[usize],
+        pictures: Pictures,
     ) -> Result<OpenStore<R>, StoreError> {
         let finished = RecordSet::read(directory, manifest)?;
         let Attempt { records, folder } = Attempt::begin(directory, shard)?;
-        let files = RecordFiles::open(R::CONTENTS, &folder, dims, Sketches::default())?;
+        let files = RecordFiles::open(R::CONTENTS, &folder, dims, pictures, Sketches::default())?;
         let directory = directory.to_owned();
         let store = Self { directory, records, is_attempt: true, _lock: None };
         Ok(OpenStore { store, files, finished })
@@ -111,6 +114,7 @@ impl Store {
         directory: &Path,
         manifest: &Manifest,
         dims: &[usize],
+        pictures: Pictures,
     ) -> Result<OpenStore<R>, StoreError> {
         let lock = Lock::of(directory, MANIFEST)?;
         let finished = RecordSet::<R>::read(directory, manifest)?;
@@ -119,7 +123,7 @@ impl Store {
         } else {
             Sketches::default()
         };
-        let files = RecordFiles::open(R::CONTENTS, directory, dims, earlier)?;
+        let files = RecordFiles::open(R::CONTENTS, directory, dims, pictures, earlier)?;
         finished.store(directory, manifest)?;
         let records = JsonLines::open(&directory.join(R::CONTENTS.file()))?;
         let directory = directory.to_owned();
@@ -167,7 +171,7 @@ mod tests {
     fn earlier_results_are_never_overwritten() {
         let manifest = Manifest::new(Contents::Attacks, &(), [(4, vec![3])]);
         let open = |path: &Path, mode| {
-            Store::open::<AttackRecord>(path, &manifest, mode, &[2, 2]).map(|_| ())
+            Store::open::<AttackRecord>(path, &manifest, mode, &[2, 2], Pictures::All).map(|_| ())
         };
         for contents in Contents::ALL {
             let directory = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::manifest::Manifest;
 use super::record_set::RecordSet;
 use crate::record::json::{self, Fields, Value};
-use crate::record::{Contents, StoredRun};
+use crate::record::{AttackRecord, Contents, StoredRun};
 
 /// What is counted over all records.
 pub(crate) const SUMMARY: &str = "summary.json";
@@ -26,15 +26,17 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
     if manifest.as_ref().is_some_and(|manifest| manifest.contents() != contents) {
         return Err(missing(directory));
     }
-    let gathered = RecordSet::everything(directory, manifest.as_ref())?;
+    let gathered = RecordSet::<AttackRecord>::everything(directory, manifest.as_ref())?;
     let sketches = gathered.sketches(directory)?;
     let summary = summary(&directory.join(SUMMARY));
     let of_summary = summary.get("settings").and_then(Value::as_object);
     let settings = of_summary.or(manifest.as_ref().map(Manifest::settings));
+    let missing = manifest.as_ref().map(|manifest| gathered.missing(manifest));
     Ok(StoredRun {
         records: gathered.into_records().collect(),
         settings: settings.cloned().unwrap_or_default(),
         asked: manifest.map(|manifest| manifest.keys(None).count()),
+        missing,
         summary,
         sketches,
     })
@@ -70,7 +72,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::record::{AttackRecord, Sketches, record};
+    use crate::record::{Sketches, record};
 
     fn line(image: usize, target: usize, more: &str) -> String {
         let mut line = Vec::new();
@@ -126,6 +128,7 @@ mod tests {
         fs::write(folder.path().join(SUMMARY), "{\"settings\":").unwrap();
         let stored = read_run(folder.path()).unwrap();
         assert_eq!((stored.records.len(), stored.settings.len(), stored.asked), (1, 0, None));
+        assert_eq!(stored.missing, None);
         assert_eq!(stored.sketches, Sketches::default());
     }
 }

@@ -1,6 +1,6 @@
 //! The files of one witness in `adversarial/`, as numbers (`.npy`) and, where the model's input is a picture, as pictures:
 //! the witness `IMAGE_cC_wW`, the signed difference `IMAGE_cC_wW_difference`, and once per image the original `IMAGE`;
-//! `IMAGE_cC_wW_strip.png` shows all three.
+//! `IMAGE_cC_wW_strip.png` shows all three. [`Pictures`] says which pictures are wanted.
 //!
 //! Originals and witnesses are stored as the `f32` numbers they are. Differences are `f64`: subtracting in `f32` would
 //! round, in `f64` original + difference is the witness exactly unless a value lies between 0 and 2⁻³⁰ (then to 2⁻⁵⁴), and
@@ -20,6 +20,32 @@ use crate::report::png;
 
 /// The folder in the result directory.
 const FOLDER: &str = "adversarial";
+
+/// Which pictures are stored. Numbers always are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pictures {
+    /// None.
+    None,
+    /// The witness alone.
+    Adversaries,
+    /// Original, witness, difference, and the three side by side.
+    #[default]
+    All,
+}
+
+impl Pictures {
+    /// All choices.
+    pub const ALL: [Self; 3] = [Self::None, Self::Adversaries, Self::All];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Adversaries => "adversaries",
+            Self::All => "all",
+        }
+    }
+}
 
 /// What the names of a witness's files begin with.
 fn stem(image: usize, (predicted, target): (Label, Label)) -> String {
@@ -79,7 +105,9 @@ fn link(source: &Path, path: &Path) -> io::Result<()> {
 pub struct WitnessFiles {
     root: PathBuf,
     dims: Vec<usize>,
+    /// Where the input is a picture and pictures are wanted.
     layout: Option<PictureLayout>,
+    pictures: Pictures,
 }
 
 /// What was stored, relative to the result directory, with `/` on every system.
@@ -96,15 +124,15 @@ impl WitnessFiles {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn create(results: &Path, dims: &[usize]) -> Result<Self, StoreError> {
+    pub fn create(results: &Path, dims: &[usize], pictures: Pictures) -> Result<Self, StoreError> {
         let folder = results.join(FOLDER);
         let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
         made.map_err(|source| StoreError::Unwritable { path: folder, source })?;
-        let layout = PictureLayout::from_dims(dims);
-        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout })
+        let layout = PictureLayout::from_dims(dims).filter(|_| pictures != Pictures::None);
+        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout, pictures })
     }
 
-    /// Stores a witness; pictures only where `picture` is given and the model's input is one.
+    /// Stores a witness; pictures only where they are wanted, `picture` is given and the model's input is one.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -130,15 +158,17 @@ impl WitnessFiles {
         write(&format!("{FOLDER}/{image}.npy"), &npy::encode(&self.dims, original))?;
         let mut saved = SavedWitness { npy: exact, png: None };
         if let (Some(layout), Some(picture)) = (&self.layout, picture) {
-            let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
             let drawn = format!("{stem}.png");
             write(&drawn, &png::picture(layout, picture.bytes()))?;
-            let difference = png::difference(layout, &original, picture.bytes());
-            write(&format!("{stem}_difference.png"), &difference)?;
-            let strip = png::strip(layout, &original, picture.bytes());
-            write(&format!("{stem}_strip.png"), &strip)?;
-            write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
             saved.png = Some(drawn);
+            if self.pictures == Pictures::All {
+                let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
+                let difference = png::difference(layout, &original, picture.bytes());
+                write(&format!("{stem}_difference.png"), &difference)?;
+                let strip = png::strip(layout, &original, picture.bytes());
+                write(&format!("{stem}_strip.png"), &strip)?;
+                write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
+            }
         }
         Ok(saved)
     }
@@ -201,7 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0, 0.2, 0.4, 1.0];
         let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
-        let files = WitnessFiles::create(folder.path(), &[2, 2]).unwrap();
+        let files = WitnessFiles::create(folder.path(), &[2, 2], Pictures::All).unwrap();
         let labels = (Label(0), Label(1));
         let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.npy, "adversarial/17_c0_w1.npy");
@@ -239,10 +269,33 @@ mod tests {
     }
 
     #[test]
+    fn only_the_pictures_that_are_wanted_are_stored() {
+        let original = [0.0, 0.2, 0.4, 1.0];
+        let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
+        let numbers = ["17.npy", "17_c0_w1.npy", "17_c0_w1_difference.npy"];
+        for (pictures, drawn) in
+            [(Pictures::None, None), (Pictures::Adversaries, Some("17_c0_w1.png"))]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let files = WitnessFiles::create(folder.path(), &[2, 2], pictures).unwrap();
+            let labels = (Label(0), Label(1));
+            let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
+            assert_eq!(saved.png, drawn.map(|name| format!("adversarial/{name}")));
+            let mut expected: Vec<&str> = numbers.into_iter().chain(drawn).collect();
+            expected.sort();
+            assert_eq!(names(folder.path()), expected);
+            // Another run may take over what there is.
+            let other = tempfile::tempdir().unwrap();
+            adopt(folder.path(), other.path(), (17, labels)).unwrap();
+            assert_eq!(names(other.path()), expected);
+        }
+    }
+
+    #[test]
     fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (witness, picture) = witness(&[0.0; 4], &[0.3, 0.2, 0.1, 1.0]);
-        let files = WitnessFiles::create(folder.path(), &[2, 2]).unwrap();
+        let files = WitnessFiles::create(folder.path(), &[2, 2], Pictures::All).unwrap();
         // A folder in the place of the file.
         fs::create_dir(folder.path().join("adversarial/17_c0_w1.npy")).unwrap();
         let labels = (Label(0), Label(1));
@@ -256,7 +309,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0; 5];
         let (witness, picture) = witness(&original, &[0.1; 5]);
-        let files = WitnessFiles::create(folder.path(), &[5]).unwrap();
+        let files = WitnessFiles::create(folder.path(), &[5], Pictures::All).unwrap();
         let labels = (Label(0), Label(1));
         let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.png, None);

@@ -1,6 +1,6 @@
 //! First-order ascent: the method that suits the set.
 
-use super::frank_wolfe::frank_wolfe;
+use super::frank_wolfe::{ClimbedPoints, frank_wolfe};
 use super::result::{SearchResult, SearchStop};
 use super::sign_ascent::{WHOLE_BOX, sign_ascent};
 use crate::budget::Budget;
@@ -10,7 +10,7 @@ use crate::problem::{Candidate, Problem};
 
 /// The first climb alone, from the set's centre: a few milliseconds, and often the optimum.
 pub fn ascend(problem: &Problem, budget: &Budget) -> SearchResult {
-    let mut trace = Trace::new(&problem.network);
+    let mut trace = problem.trace();
     let centre = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
     let begin = (budget.elapsed(), centre.margin);
     let best = ascend_from(problem, centre, &mut trace, budget);
@@ -39,6 +39,8 @@ pub fn ascend_from(
         sign_ascent(problem, start, WHOLE_BOX, trace, budget)
     } else {
         let mut vertices = Vertices::new(&problem.set, *budget);
-        frank_wolfe(problem, start, &mut vertices, trace, budget)
+        let mut climbed = ClimbedPoints::default();
+        let end = frank_wolfe(problem, start.clone(), &mut vertices, &mut climbed, trace, budget);
+        end.unwrap_or(start)
     }
 }

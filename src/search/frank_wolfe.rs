@@ -3,6 +3,9 @@
 //! A margin of a ReLU network is nearly convex along most segments, so the full step is usually the best one; where it
 //! is not, the first maximum along the segment is found exactly, piece by linear piece.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
+
 use crate::budget::Budget;
 use crate::encode::Vertices;
 use crate::network::{ActivationPattern, NeuronId, Trace};
@@ -14,20 +17,42 @@ const MOST_STEPS: usize = 100;
 /// Linear pieces followed at most in one line search.
 const MOST_PIECES: usize = 200;
 
-/// Climbs from `start` until no vertex is better to first order, or the time is up.
+/// Where climbs have come by. A climb that comes to such a point goes on as the earlier one did.
+#[derive(Default)]
+pub(super) struct ClimbedPoints {
+    /// Hashes: a collision costs a climb.
+    seen: HashSet<u64>,
+}
+
+impl ClimbedPoints {
+    /// Whether no climb has been there before.
+    fn insert(&mut self, point: &[f64]) -> bool {
+        // Always with the same keys, so that a search takes the same course every time.
+        let mut hasher = DefaultHasher::new();
+        point.iter().for_each(|x| hasher.write_u64(x.to_bits()));
+        self.seen.insert(hasher.finish())
+    }
+}
+
+/// Climbs from `start` until no vertex is better to first order, or the time is up. `None` if an earlier climb has come by the same point.
 pub(super) fn frank_wolfe(
     problem: &Problem,
     start: Candidate,
     vertices: &mut Vertices,
+    climbed: &mut ClimbedPoints,
     trace: &mut Trace,
     budget: &Budget,
-) -> Candidate {
+) -> Option<Candidate> {
     let mut best = start;
+    // At the best point, here and after each step.
+    problem.network.forward(&best.point, trace);
     for _ in 0..MOST_STEPS {
         if budget.is_spent() {
             break;
         }
-        problem.network.forward(&best.point, trace);
+        if !climbed.insert(&best.point) {
+            return None;
+        }
         let pattern = ActivationPattern::at(trace);
         let gradient = problem.network.gradient(problem.weights(), &pattern);
         let vertex = match vertices.maximise(&gradient) {
@@ -52,7 +77,7 @@ pub(super) fn frank_wolfe(
         }
         best = next;
     }
-    best
+    Some(best)
 }
 
 /// The first maximum on the way from `from` to `to`.
@@ -66,7 +91,7 @@ fn first_maximum(
     let network = &problem.network;
     network.forward(from, trace);
     let mut pattern = ActivationPattern::at(trace);
-    let mut ahead = Trace::new(network);
+    let mut ahead = trace.clone();
     let mut at = from.to_vec();
     for _ in 0..MOST_PIECES {
         if budget.is_spent() {
@@ -119,4 +144,33 @@ fn first_crossing(
         }
     }
     (step, crossed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::network::random::network;
+    use crate::problem::Objective;
+    use crate::sets::{InputSet, Norm, PixelRange};
+
+    #[test]
+    fn a_climb_ends_where_an_earlier_one_came_by() {
+        let network = Arc::new(network(&[8, 10, 2], 3));
+        let set = InputSet::ball(Norm::L1, &[0.5; 8], 1.5, PixelRange::UNIT);
+        let problem = Problem::new(&network, set, Objective::new(vec![1.0, -1.0]));
+        let (budget, mut trace) = (Budget::unlimited(), problem.trace());
+        let mut vertices = Vertices::new(&problem.set, budget);
+        let centre = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
+        let mut climbed = ClimbedPoints::default();
+        let mut climb = |start: Candidate, climbed: &mut ClimbedPoints| {
+            frank_wolfe(&problem, start, &mut vertices, climbed, &mut trace, &budget)
+        };
+        let end = climb(centre.clone(), &mut climbed).expect("nobody was there before");
+        assert!(end.margin > centre.margin);
+        assert_eq!(climb(centre.clone(), &mut climbed), None);
+        assert_eq!(climb(end.clone(), &mut climbed), None);
+        assert_eq!(climb(centre, &mut ClimbedPoints::default()), Some(end));
+    }
 }

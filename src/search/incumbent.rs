@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::result::{Curve, SearchStop};
 use crate::budget::Budget;
-use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
@@ -37,7 +36,7 @@ impl<'s> Incumbent<'s> {
         budget: &'s Budget<'s>,
         better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
     ) -> Self {
-        let mut trace = Trace::new(&problem.network);
+        let mut trace = problem.trace();
         let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
@@ -60,11 +59,6 @@ impl<'s> Incumbent<'s> {
     /// Counts a start that was followed to its end, or that could not be made.
     pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
-    }
-
-    /// Starts in a row without gain.
-    pub fn idle(&self) -> usize {
-        self.idle
     }
 
     /// Why to stop now, if there is a reason.

@@ -36,8 +36,13 @@ impl<'p> RelaxedStarts<'p> {
         let relaxation = Relaxation::new(problem, bounds);
         let neurons: Vec<NeuronId> = relaxation.neurons().collect();
         let drawn = vec![false; neurons.len()];
-        let trace = Trace::new(&problem.network);
+        let trace = problem.trace();
         Self { problem, relaxation, neurons, root: None, current: None, layer: 0, drawn, trace }
+    }
+
+    /// Allows the next start so many operations. What was begun goes on from there later.
+    pub fn allow(&mut self, operations: usize) {
+        self.relaxation.allow(operations);
     }
 
     /// What the relaxations have cost.
@@ -48,7 +53,7 @@ impl<'p> RelaxedStarts<'p> {
     /// The next start: `x̃` first, then the points of restricted relaxations.
     ///
     /// # Errors
-    /// When the time is up or the solver fails.
+    /// When the time is up, the work is done that was allowed, or the solver fails.
     pub fn next(&mut self, rng: &mut ChaCha8Rng, budget: &Budget) -> Result<Vec<f64>, EncodeError> {
         let (Some(root), Some(current)) = (&self.root, &self.current) else {
             let root = self.relaxation.solve(budget)?;

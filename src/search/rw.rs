@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::frank_wolfe::frank_wolfe;
+use super::frank_wolfe::{ClimbedPoints, frank_wolfe};
 use super::incumbent::Incumbent;
 use super::method::Method;
 use super::sign_ascent::{WHOLE_BOX, sign_ascent};
@@ -16,10 +16,6 @@ use crate::network::{ActivationPattern, Trace};
 use crate::problem::{Candidate, Problem};
 use crate::walk::{StopReason, Walk, WayOut, walk};
 
-/// Many climbs end in few places. After so many starts without gain, one that climbs to a region that was walked through is walked from as it
-/// is: slower, but it sees other regions.
-const UNCLIMBED_AFTER: usize = 34;
-
 /// The first step of a climb in a box from near the incumbent, as a share of the box.
 const NEARBY_STEP: f64 = 0.1;
 
@@ -31,23 +27,21 @@ pub(super) fn relax_and_walk(task: &SearchTask, incumbent: &mut Incumbent) -> Me
             break stop;
         }
         let work_before = search.work();
-        let start =
-            match search.starts.next(&incumbent.best, &mut search.vertices, incumbent.budget) {
-                Ok(start) => start,
-                Err(error) => {
-                    log::debug!("start: {error}");
-                    incumbent.finish_start(false);
-                    continue;
-                }
-            };
-        let climbed = search.climb(&start, incumbent);
-        let mut gained = incumbent.offer(climbed.clone());
-        if let Some(end) = search.walk(&start, climbed, incumbent) {
-            gained |= incumbent.offer(end);
-        }
+        let start = search.starts.next(&incumbent.best, &mut search.vertices, incumbent.budget);
+        let gained = match start {
+            Ok(start) => search.follow(&start, incumbent),
+            Err(error) => {
+                log::debug!("start: {error}");
+                false
+            }
+        };
         incumbent.finish_start(gained);
-        let iterations = search.work().iterations - work_before.iterations;
-        search.starts.learn(start.kind, gained, iterations);
+        let operations = search.work().operations - work_before.operations;
+        log::debug!(
+            "start {}: {operations} operations, gained: {gained}",
+            search.starts.describe()
+        );
+        search.starts.learn(gained, operations);
     };
     let (starts, work) = (search.starts.made(), search.work());
     MethodResult { stop, starts, finished: search.finished, work, claimed_bound: None }
@@ -63,6 +57,7 @@ struct LocalSearch<'s, 'p> {
     /// The patterns whose regions were solved.
     seen: HashSet<ActivationPattern>,
     filter: WalkFilter,
+    climbed: ClimbedPoints,
     trace: Trace,
     /// Climbs (where there are no walks) or walks that came to a local optimum in time.
     finished: usize,
@@ -79,7 +74,8 @@ impl<'s, 'p> LocalSearch<'s, 'p> {
             region: RegionLp::new(problem),
             seen: HashSet::new(),
             filter: WalkFilter::new(problem, task.options.patience),
-            trace: Trace::new(&problem.network),
+            climbed: ClimbedPoints::default(),
+            trace: problem.trace(),
             finished: 0,
         }
     }
@@ -88,23 +84,34 @@ impl<'s, 'p> LocalSearch<'s, 'p> {
         self.region.work() + self.vertices.work() + self.starts.work()
     }
 
-    /// First-order ascent from a start; the start itself if it is to be walked from as it is.
-    fn climb(&mut self, start: &Start, incumbent: &Incumbent) -> Candidate {
+    /// Climbs and walks from a start. Returns whether that gained.
+    fn follow(&mut self, start: &Start, incumbent: &mut Incumbent) -> bool {
+        let climbed = self.climb(start, incumbent);
+        let Some(climbed) = climbed else {
+            // The earlier climb went on from here, and was walked from.
+            self.finished += usize::from(!incumbent.budget.is_spent());
+            return false;
+        };
+        let gained = incumbent.offer(climbed.clone());
+        let end = self.walk(start, climbed, incumbent);
+        end.is_some_and(|end| incumbent.offer(end)) || gained
+    }
+
+    /// First-order ascent from a start; the start itself if it is to be walked from as it is; `None` if an earlier ascent came by the same way.
+    fn climb(&mut self, start: &Start, incumbent: &Incumbent) -> Option<Candidate> {
         let (problem, budget) = (self.problem, incumbent.budget);
         let from = problem.evaluate(start.point.clone(), &mut self.trace);
         if !start.climb {
-            return from;
+            return Some(from);
         }
-        let climbed = if problem.set.is_box() && self.task.options.method == Method::Rw {
+        if problem.set.is_box() && self.task.options.method == Method::Rw {
             let nearby = start.kind == StartKind::Nearby;
             let first_step = if nearby { NEARBY_STEP } else { WHOLE_BOX };
-            sign_ascent(problem, from.clone(), first_step, &mut self.trace, budget)
+            Some(sign_ascent(problem, from, first_step, &mut self.trace, budget))
         } else {
-            frank_wolfe(problem, from.clone(), &mut self.vertices, &mut self.trace, budget)
-        };
-        problem.network.forward(&climbed.point, &mut self.trace);
-        let is_new = || !self.seen.contains(&ActivationPattern::at(&self.trace));
-        if incumbent.idle() < UNCLIMBED_AFTER || is_new() { climbed } else { from }
+            let (vertices, climbed) = (&mut self.vertices, &mut self.climbed);
+            frank_wolfe(problem, from, vertices, climbed, &mut self.trace, budget)
+        }
     }
 
     /// Walks from where a climb has ended, if it is worth it, to a local optimum.
@@ -124,8 +131,10 @@ impl<'s, 'p> LocalSearch<'s, 'p> {
         };
         let from = from.filter(|_| incumbent.stop().is_none())?;
         let margin_before = from.margin;
-        // The two ways out end in different places: a start that is not climbed from is walked from as in the paper.
-        let way_out = if start.climb { self.task.options.way_out } else { WayOut::Epsilon };
+        // The two ways out end in different places: from the centre and from relaxations we walk as in the paper.
+        let as_in_paper =
+            !start.climb && matches!(start.kind, StartKind::Centre | StartKind::Relaxed);
+        let way_out = if as_in_paper { WayOut::Epsilon } else { self.task.options.way_out };
         let Walk { end, stop } =
             walk(&mut self.region, from, &mut self.seen, way_out, incumbent.budget);
         if start.climb {

@@ -9,7 +9,6 @@ use super::sampling::sample;
 use super::sign_ascent::sign_ascent;
 use crate::budget::Budget;
 use crate::encode::Vertices;
-use crate::network::Trace;
 use crate::problem::{Candidate, Problem};
 
 /// With more inputs, random points are all alike.
@@ -40,7 +39,7 @@ pub fn climb_from_samples(
     }
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut vertices = Vertices::new(&problem.set, *budget);
-    let mut trace = Trace::new(&problem.network);
+    let mut trace = problem.trace();
     let many = (WORK / problem.network.parameters().max(1)).min(MOST_SAMPLES);
     let mut drawn: Vec<Candidate> = Vec::with_capacity(many);
     while drawn.len() < many && !budget.is_spent() {

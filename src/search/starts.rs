@@ -18,14 +18,34 @@ const OPTIMISM: f64 = 0.9;
 /// How likely a neuron is flipped in a start near the incumbent.
 const FLIP_NEARBY: f64 = 0.03;
 
-/// The start at which the relaxation is first solved. Cheap starts come before: they often find the optimum.
-const FIRST_RELAXED: usize = 5;
+/// The share of the search's work so far that relaxations may take, all of them together, on top of the first [`FREE_RELAXATION`] operations.
+/// One that would take more is broken off and goes on later. On 2×500 at Δ = 5 relaxations took a third of the work and gained nothing that
+/// cheaper starts did not find; on 2×50 they are small and pay.
+const RELAXED_SHARE: f64 = 0.1;
+const FREE_RELAXATION: f64 = 60_000.0;
 
-/// What a start without any LP costs, in simplex iterations.
-const START_COST: f64 = 50.0;
+/// What a start costs whatever it is, in operations: so little (a millisecond) is never worth saving.
+const START_COST: f64 = 2000.0;
 
-/// What a relaxation costs where a budget lets few pixels move.
-const RELAXED_COST: f64 = 5000.0;
+/// Products with the network in one climb, about: by Frank-Wolfe, and by signed steps in a box.
+const CLIMB_PASSES: usize = 15;
+const BOX_CLIMB_PASSES: usize = 200;
+
+/// From so many entries on, region LPs in a box are large and walks there are long.
+const LARGE_BOX: usize = 10_000;
+
+/// Kinds of starts, whether they are climbed from or walked from as they are, and in how many of those that come to new regions there is one
+/// gain. Fixed, and not learnt from other problems, so that an answer does not depend on what was solved before. Measured without the first
+/// start over 50 images of 2×500 and 100 of 2×50, Δ = 5.
+const STARTS_PER_GAIN: [(StartKind, bool, f64); 7] = [
+    (StartKind::Nearby, true, 10.0),
+    (StartKind::Random, true, 10.0),
+    (StartKind::Pattern, true, 10.0),
+    (StartKind::Nearby, false, 50.0),
+    (StartKind::Random, false, 200.0),
+    (StartKind::Pattern, false, 200.0),
+    (StartKind::Relaxed, false, 40.0),
+];
 
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +72,7 @@ pub(super) struct Start {
     pub climb: bool,
 }
 
-/// All kinds of starts. The next kind is drawn by its gains per cost so far.
+/// All kinds of starts. The next kind is drawn by the gains per work that it promises.
 pub(super) struct Starts<'s, 'p> {
     task: &'s SearchTask<'s, 'p>,
     problem: &'p Problem,
@@ -62,25 +82,67 @@ pub(super) struct Starts<'s, 'p> {
     rng: ChaCha8Rng,
     trace: Trace,
     made: usize,
-    scores: [(StartKind, StartScore); 4],
+    scores: Vec<StartScore>,
+    /// The kind of the last start, and whether it is climbed from.
+    last: (StartKind, bool),
+    /// What all starts and what followed them have cost, in [operations](LpWork::operations).
+    spent: f64,
+    /// The part of it that LPs took.
+    of_lps: f64,
+    /// Starts in a row without gain.
+    idle: usize,
 }
 
-/// The gains of a kind of start, and what all its starts have cost, in simplex iterations: unlike seconds the same in every run.
-#[derive(Clone, Copy, Debug)]
+/// What starts of one kind have gained, and what they and what followed them have cost, in [operations](LpWork::operations). Begins with what
+/// is assumed.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct StartScore {
-    cost: f64,
+    kind: StartKind,
+    climb: bool,
+    /// Gains, and starts that came to new regions, with those that are assumed.
     gains: f64,
+    new: f64,
+    /// Starts that were made: climbs end in few places, and soon most of them come to nothing new.
+    made: f64,
+    made_new: f64,
+    /// The costs of one start that was assumed and of those that were made.
+    costs: f64,
 }
 
 impl StartScore {
-    /// Before anything is known: one gain in two starts.
-    fn new(kind: StartKind, relaxed_cost: f64) -> Self {
-        let cost = if kind == StartKind::Relaxed { relaxed_cost } else { START_COST };
-        Self { cost: 2.0 * cost, gains: 1.0 }
+    fn new((kind, climb, starts): (StartKind, bool, f64)) -> Self {
+        Self { kind, climb, gains: 1.0, new: starts, made: 0.0, made_new: 0.0, costs: 0.0 }
     }
 
+    fn mean_cost(&self) -> f64 {
+        self.costs / (1.0 + self.made)
+    }
+
+    /// Gains to be expected for one operation.
     fn gains_per_cost(&self) -> f64 {
-        self.gains / self.cost
+        let novelty = (1.0 + self.made_new) / (1.0 + self.made);
+        novelty * self.gains / self.new / (START_COST + self.mean_cost())
+    }
+
+    fn learn(&mut self, gained: bool, is_new: bool, cost: f64) {
+        let count = |yes: bool| f64::from(u8::from(yes));
+        self.gains += count(gained);
+        self.new += count(is_new);
+        self.made += 1.0;
+        self.made_new += count(is_new);
+        self.costs += cost;
+    }
+
+    /// Assumes a cost by what the first search from the centre has cost, with or without a climb.
+    fn assume(&mut self, centre_climbed: bool, cost: f64) {
+        self.costs = match (centre_climbed, self.climb, self.kind) {
+            (_, _, StartKind::Relaxed) | (false, true, _) | (false, _, StartKind::Nearby) => return,
+            (true, true, _) | (false, false, _) => cost,
+            // Near the incumbent walks are short.
+            (true, false, StartKind::Nearby) => 2.0 * cost,
+            // Until the centre is walked from as it is; in a box it is not.
+            (true, false, _) => 10.0 * cost,
+        };
     }
 }
 
@@ -88,15 +150,33 @@ impl<'s, 'p> Starts<'s, 'p> {
     /// No start is made yet.
     pub fn new(task: &'s SearchTask<'s, 'p>) -> Self {
         let (problem, method) = (task.problem, task.options.method);
-        let kinds = [StartKind::Pattern, StartKind::Random, StartKind::Nearby, StartKind::Relaxed];
-        let scores = kinds.map(|kind| (kind, StartScore::new(kind, relaxed_cost(problem))));
-        let trace = Trace::new(&problem.network);
-        Self { task, problem, method, relaxed: None, rng: task.rng(), trace, made: 0, scores }
+        let has_long_walks = is_large_box(problem);
+        let wanted = |score: &StartScore| {
+            let as_it_is = score.kind == StartKind::Relaxed || !has_long_walks;
+            score.climb || (method == Method::Rw && as_it_is)
+        };
+        let scores = STARTS_PER_GAIN.map(StartScore::new).into_iter().filter(wanted);
+        let assumed = |score: StartScore| match score.kind {
+            StartKind::Relaxed => StartScore { costs: relaxation_cost(problem), ..score },
+            _ => score,
+        };
+        let scores = scores.map(assumed).collect();
+        let (rng, trace) = (task.rng(), problem.trace());
+        let last = (StartKind::Centre, true);
+        let (made, spent, of_lps, idle) = (0, 0.0, 0.0, 0);
+        let relaxed = None;
+        Self { task, problem, method, relaxed, rng, trace, made, scores, last, spent, of_lps, idle }
     }
 
     /// Number of starts made.
     pub fn made(&self) -> usize {
         self.made
+    }
+
+    /// The last start, for the log.
+    pub fn describe(&self) -> String {
+        let (kind, climb) = self.last;
+        format!("{} ({kind:?}, {})", self.made, if climb { "climbed from" } else { "as it is" })
     }
 
     /// What the relaxations have cost.
@@ -114,7 +194,8 @@ impl<'s, 'p> Starts<'s, 'p> {
         vertices: &mut Vertices,
         budget: &Budget,
     ) -> Result<Start, EncodeError> {
-        let kind = self.next_kind();
+        self.last = self.next_kind();
+        let (kind, climb) = self.last;
         self.made += 1;
         let point = match kind {
             StartKind::Centre => self.problem.set.centre().to_vec(),
@@ -129,41 +210,60 @@ impl<'s, 'p> Starts<'s, 'p> {
                 pull_back(&mut point, &best.point, &mut self.rng);
                 point
             }
-            StartKind::Relaxed => {
-                let make = || RelaxedStarts::new(self.problem, self.task.bounds());
-                self.relaxed.get_or_insert_with(make).next(&mut self.rng, budget)?
-            }
+            StartKind::Relaxed => self.relaxed_point(budget)?,
         };
-        Ok(Start { kind, point, climb: self.climbs_from(kind) })
+        Ok(Start { kind, point, climb })
     }
 
-    fn next_kind(&mut self) -> StartKind {
+    /// The next relaxation's point. Only the paper's method takes whatever it costs.
+    fn relaxed_point(&mut self, budget: &Budget) -> Result<Vec<f64>, EncodeError> {
+        let left = self.relaxation_allowance() - self.work().operations as f64;
+        let make = || RelaxedStarts::new(self.problem, self.task.bounds());
+        let relaxed = self.relaxed.get_or_insert_with(make);
+        if self.method == Method::Rw {
+            relaxed.allow(left.max(0.0) as usize);
+        }
+        relaxed.next(&mut self.rng, budget)
+    }
+
+    /// The next kind, and whether to climb from it. Climbs lead to few ends: the centre's second start, some others and the relaxation's points
+    /// are walked from directly, which takes longer and ends elsewhere.
+    fn next_kind(&mut self) -> (StartKind, bool) {
         match (self.method, self.made) {
-            (Method::Paper, _) => StartKind::Relaxed,
-            (Method::Rw, FIRST_RELAXED) if relaxed_cost(self.problem) <= RELAXED_COST => {
-                StartKind::Relaxed
-            }
-            (_, 0) => StartKind::Centre,
-            (Method::Rw, 1) if !self.problem.set.is_box() => StartKind::Centre,
-            (method, made) => {
-                let kinds = if method == Method::Rw && made >= FIRST_RELAXED { 4 } else { 3 };
-                let scores = self.scores[..kinds].iter();
-                let weights: Vec<f64> = scores.map(|(_, score)| score.gains_per_cost()).collect();
-                let drawn = draw(&weights, &mut self.rng);
-                drawn.map_or(StartKind::Pattern, |k| self.scores[k].0)
+            (Method::Paper, _) => (StartKind::Relaxed, false),
+            (_, 0) => (StartKind::Centre, true),
+            (Method::Rw, 1) if !self.problem.set.is_box() => (StartKind::Centre, false),
+            _ => {
+                let (may_relax, all_alike) = (self.may_relax(), self.takes_all_alike());
+                let weight = |score: &StartScore| match score.kind {
+                    StartKind::Relaxed if !may_relax => 0.0,
+                    _ if all_alike => 1.0,
+                    _ => score.gains_per_cost(),
+                };
+                let weights: Vec<f64> = self.scores.iter().map(weight).collect();
+                let drawn = draw(&weights, &mut self.rng).map(|k| self.scores[k]);
+                drawn.map_or((StartKind::Pattern, true), |score| (score.kind, score.climb))
             }
         }
     }
 
-    /// Whether the start just made is climbed from. Climbs lead to few ends: the centre's second start and the relaxation's points are walked
-    /// from directly, which takes longer and ends elsewhere.
-    fn climbs_from(&self, kind: StartKind) -> bool {
-        match self.method {
-            Method::Rw => {
-                kind != StartKind::Relaxed && (self.made != 2 || self.problem.set.is_box())
-            }
-            method => method == Method::FrankWolfe,
-        }
+    /// Whether every kind gets the same chance: where LPs cost next to nothing, once half of the patience is gone. Small networks have optima that
+    /// only one kind leads to.
+    fn takes_all_alike(&self) -> bool {
+        let is_cheap = self.of_lps < START_COST * self.made as f64;
+        self.method == Method::Rw && is_cheap && 2 * self.idle >= self.task.options.patience
+    }
+
+    /// What relaxations may have cost by now.
+    fn relaxation_allowance(&self) -> f64 {
+        FREE_RELAXATION + RELAXED_SHARE * self.spent
+    }
+
+    /// Whether the next relaxation is likely to end within what is allowed.
+    fn may_relax(&self) -> bool {
+        let relaxed = self.scores.iter().find(|score| score.kind == StartKind::Relaxed);
+        let next = relaxed.map_or(f64::INFINITY, StartScore::mean_cost);
+        self.work().operations as f64 + next <= self.relaxation_allowance()
     }
 
     /// The gradient at `point` with some neurons flipped.
@@ -179,23 +279,41 @@ impl<'s, 'p> Starts<'s, 'p> {
         network.gradient(self.problem.weights(), &pattern)
     }
 
-    /// Remembers whether a start of this kind gained, and what it cost, in simplex iterations.
-    pub fn learn(&mut self, kind: StartKind, gained: bool, iterations: usize) {
-        for (_, score) in self.scores.iter_mut().filter(|(k, _)| *k == kind) {
-            score.cost += START_COST + iterations as f64;
-            score.gains += f64::from(u8::from(gained));
+    /// Remembers whether the last start gained, and what the search from it has cost in [operations](LpWork::operations), its climb aside.
+    pub fn learn(&mut self, gained: bool, operations: usize) {
+        let (kind, climb) = self.last;
+        let passes = match (climb, self.problem.set.is_box()) {
+            (false, _) => 1,
+            (true, false) => CLIMB_PASSES,
+            (true, true) => BOX_CLIMB_PASSES,
+        };
+        let cost = (LpWork::passes(&self.problem.network, passes) + operations) as f64;
+        self.spent += cost;
+        self.of_lps += operations as f64;
+        self.idle = if gained { 0 } else { self.idle + 1 };
+        if kind == StartKind::Centre {
+            self.scores.iter_mut().for_each(|score| score.assume(climb, cost));
+        }
+        let scores = self.scores.iter_mut();
+        for score in scores.filter(|score| (score.kind, score.climb) == (kind, climb)) {
+            // Where no LP was solved, nothing new was seen.
+            score.learn(gained, operations > 0, cost);
         }
     }
 }
 
-/// The assumed cost of a relaxation before the first one is solved: in a box, where all inputs move and nearly all neurons are unstable, it
-/// grows with the network.
-fn relaxed_cost(problem: &Problem) -> f64 {
-    if problem.set.is_box() {
-        (problem.network.relu_count() * problem.network.inputs()) as f64
-    } else {
-        RELAXED_COST
-    }
+/// The assumed cost of the first relaxation, before it is solved: about half as many iterations as there are neurons, in an LP with a row and a
+/// column for most of them, and in a box a column for every input.
+fn relaxation_cost(problem: &Problem) -> f64 {
+    let neurons = problem.network.relu_count() as f64;
+    let moved = if problem.set.is_box() { problem.network.inputs() as f64 } else { 0.0 };
+    0.5 * (neurons + moved) * (2.0 * neurons + moved)
+}
+
+/// Whether region LPs are large and walks long: in a box of a larger network.
+pub(super) fn is_large_box(problem: &Problem) -> bool {
+    let network = &problem.network;
+    problem.set.is_box() && network.relu_count() * network.inputs() >= LARGE_BOX
 }
 
 /// Backward from the objective: at each layer a pattern is drawn, and what arrives at the input is the gradient that
@@ -218,4 +336,107 @@ fn pattern_direction(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<f64> {
         slopes = back(layer.affine(), &slopes);
     }
     slopes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bounds::interval_arithmetic;
+    use crate::network::random::network;
+    use crate::problem::Objective;
+    use crate::search::SearchOptions;
+    use crate::sets::{InputSet, Norm, PixelRange};
+
+    fn problem(widths: &[usize]) -> Problem {
+        let network = Arc::new(network(widths, 3));
+        let image = vec![0.5; widths[0]];
+        let set = InputSet::ball(Norm::L1, &image, 1.0, PixelRange::UNIT);
+        Problem::new(&network, set, Objective::new(vec![1.0, -1.0]))
+    }
+
+    /// The kinds of so many starts, each of which costs `operations` and gains nothing, and what relaxations have cost and may cost.
+    fn kinds(
+        problem: &Problem,
+        method: Method,
+        many: usize,
+        operations: usize,
+    ) -> (Vec<StartKind>, usize, f64) {
+        let bounds = interval_arithmetic(&problem.network, &problem.set);
+        let lazy = || &bounds;
+        let task =
+            SearchTask::new(problem, &lazy, SearchOptions { method, ..SearchOptions::default() });
+        let mut starts = Starts::new(&task);
+        let budget = Budget::unlimited();
+        let mut vertices = Vertices::new(&problem.set, budget);
+        let best = problem.evaluate(problem.set.centre().to_vec(), &mut problem.trace());
+        let mut kinds = Vec::new();
+        for _ in 0..many {
+            let before = starts.work().operations;
+            // A relaxation that is broken off is a start, too.
+            let _ = starts.next(&best, &mut vertices, &budget);
+            kinds.push(starts.last.0);
+            starts.learn(false, operations + starts.work().operations - before);
+        }
+        (kinds, starts.work().operations, starts.relaxation_allowance())
+    }
+
+    #[test]
+    fn what_gains_is_drawn_more_often_and_what_costs_is_drawn_less() {
+        let prior = StartScore::new((StartKind::Random, true, 100.0));
+        let (mut gaining, mut idle, mut costly) = (prior, prior, prior);
+        let mut known = prior;
+        gaining.learn(true, true, 500.0);
+        idle.learn(false, true, 500.0);
+        known.learn(false, false, 500.0);
+        costly.learn(false, true, 50_000.0);
+        let rate = |score: StartScore| score.gains_per_cost();
+        assert!(rate(gaining) > rate(idle) && rate(idle) > rate(costly));
+        // What ends where earlier starts have ended is soon drawn less.
+        assert!(rate(idle) > 1.5 * rate(known));
+    }
+
+    #[test]
+    fn costs_are_assumed_from_the_centre() {
+        let score = |kind, climb| StartScore::new((kind, climb, 100.0));
+        let mut scores = [
+            score(StartKind::Random, true),
+            score(StartKind::Nearby, false),
+            score(StartKind::Random, false),
+            score(StartKind::Relaxed, false),
+        ];
+        scores.iter_mut().for_each(|score| score.assume(true, 10.0));
+        assert_eq!(scores.map(|score| score.mean_cost()), [10.0, 20.0, 100.0, 0.0]);
+        scores.iter_mut().for_each(|score| score.assume(false, 70.0));
+        assert_eq!(scores.map(|score| score.mean_cost()), [10.0, 20.0, 70.0, 0.0]);
+        scores[2].learn(false, true, 30.0);
+        assert_eq!(scores[2].mean_cost(), 50.0);
+    }
+
+    #[test]
+    fn relaxations_of_a_small_network_are_tried_and_keep_to_their_share() {
+        let (kinds, relaxed, allowed) = kinds(&problem(&[6, 8, 8, 2]), Method::Rw, 300, 500);
+        assert!(kinds.contains(&StartKind::Relaxed));
+        assert!(
+            kinds[2..].contains(&StartKind::Nearby) && kinds[2..].contains(&StartKind::Pattern)
+        );
+        assert!((relaxed as f64) < 1.1 * allowed, "{relaxed} {allowed}");
+    }
+
+    #[test]
+    fn relaxations_of_a_large_network_are_not_begun_until_they_are_a_small_share() {
+        let large = problem(&[10, 150, 150, 2]);
+        let (few, none, _) = kinds(&large, Method::Rw, 100, 500);
+        assert!(!few.contains(&StartKind::Relaxed) && none == 0);
+        let (_, relaxed, allowed) = kinds(&large, Method::Rw, 600, 100_000);
+        assert!(relaxed > 0 && (relaxed as f64) < 1.1 * allowed, "{relaxed} {allowed}");
+    }
+
+    #[test]
+    fn the_papers_method_takes_relaxations_whatever_they_cost() {
+        let (kinds, relaxed, allowed) = kinds(&problem(&[6, 20, 20, 2]), Method::Paper, 30, 0);
+        assert!(kinds.iter().all(|kind| *kind == StartKind::Relaxed));
+        assert!(relaxed > 0 && allowed > 0.0);
+    }
 }

@@ -1,5 +1,6 @@
 //! Which ends of climbs are worth a walk.
 
+use super::starts::is_large_box;
 use crate::problem::{Candidate, Problem};
 
 /// Chooses the ends of climbs to walk from. Where region LPs are small, all. In a box of a larger network a walk costs as much as many climbs:
@@ -19,17 +20,12 @@ impl WalkFilter {
     /// Climbs that are only compared.
     const FIRST: usize = 10;
 
-    /// From so many entries on region LPs are large.
-    const LARGE: usize = 10_000;
-
     /// The gain to hope for, in mean gains.
     const HOPE: f64 = 3.0;
 
     /// A search with little patience compares fewer climbs, so that it walks at all.
     pub fn new(problem: &Problem, patience: usize) -> Self {
-        let network = &problem.network;
-        let large = problem.set.is_box() && network.relu_count() * network.inputs() >= Self::LARGE;
-        let to_compare = large.then_some(Self::FIRST.min(patience));
+        let to_compare = is_large_box(problem).then_some(Self::FIRST.min(patience));
         Self { to_compare, best: None, walks: 0, gains: 0.0 }
     }
 

@@ -161,6 +161,16 @@ impl MoveSet {
         self.budget
     }
 
+    /// Whether constraints keep moves back.
+    pub fn has_constraints(&self) -> bool {
+        self.constraints.is_some()
+    }
+
+    /// Whether the budget is all that keeps moves back, and does.
+    pub fn budget_binds(&self) -> bool {
+        self.constraints.is_none() && self.budget < self.all
+    }
+
     /// The budget as a share of what it would take to make all moves.
     pub fn tightness(&self) -> f64 {
         self.budget / self.all

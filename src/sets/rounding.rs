@@ -13,8 +13,15 @@ const F32: f64 = f32::EPSILON as f64 / 2.0;
 /// Allowances in f64 are this many times what the theorem asks for: it costs nothing.
 const SAFETY: f64 = 16.0;
 
+/// What one operation on numbers of twice the precision of f64 is off by, relative to the magnitudes that go into it: 2⁻¹⁰².
+const DOUBLE_DOUBLE: f64 = 4.0 * F64 * F64;
+
 /// Products may underflow; each then loses less than this.
 const UNDERFLOW: f64 = 1e-300;
+
+/// An operation in f32 may read two operands and give one result below the smallest normal number, and take each of them for 0; so may the
+/// addition behind a product. Six such numbers, and a third more for the rounding of what is lost.
+const FLUSHED_NUMBERS: f64 = 8.0;
 
 /// The allowance for sums of at most so many terms.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +38,12 @@ impl Allowance {
 
     /// In f32, for so many operations one after the other.
     pub fn f32(operations: usize) -> Self {
-        Self::new(F32, operations as f64 + 4.0, f64::from(f32::MIN_POSITIVE))
+        Self::new(F32, operations as f64 + 4.0, FLUSHED_NUMBERS * f64::from(f32::MIN_POSITIVE))
+    }
+
+    /// In twice the precision of f64, for so many operations one after the other.
+    pub fn folded(operations: usize) -> Self {
+        Self::new(DOUBLE_DOUBLE, operations as f64 + 4.0, UNDERFLOW)
     }
 
     fn new(roundoff: f64, operations: f64, underflow: f64) -> Self {
@@ -43,6 +55,11 @@ impl Allowance {
     /// How far a sum may be off whose terms' magnitudes add up to `magnitude`.
     pub fn of(&self, magnitude: f64) -> f64 {
         self.relative * magnitude + self.absolute
+    }
+
+    /// The same where numbers lost to underflow are amplified, each by at most `reach`.
+    pub fn of_folding(&self, magnitude: f64, reach: f64) -> f64 {
+        self.relative * magnitude + self.absolute * reach
     }
 
     /// At least the exact value of a sum of terms of one sign that came out as `sum`.

@@ -26,6 +26,16 @@ pub enum Half {
     AtMost,
 }
 
+impl Half {
+    /// The other one.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::AtLeast => Self::AtMost,
+            Self::AtMost => Self::AtLeast,
+        }
+    }
+}
+
 impl PixelSplit {
     /// +1 or −1.
     pub fn sign(&self) -> f64 {

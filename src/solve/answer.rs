@@ -45,6 +45,8 @@ pub enum Stop {
     First,
     /// The value meets the bound.
     Optimal,
+    /// The same, but the point loses more than the gap that was asked for when it is stored in f32.
+    Rounded,
     /// There is no witness, and no more was asked.
     Robust,
     /// A MILP solver claims that nothing is better: not a proof.
@@ -93,6 +95,7 @@ impl Stop {
             Self::Interrupted => "interrupted",
             Self::First => "first",
             Self::Optimal => "optimal",
+            Self::Rounded => "rounded",
             Self::Robust => "robust",
             Self::Claimed => "claimed",
             Self::Trouble => "trouble",

@@ -9,8 +9,10 @@ use crate::search::SearchResult;
 
 /// What is known so far.
 pub(super) struct Known {
-    /// None while nobody has searched.
+    /// The best point, and what it took to find it. None while nobody has looked.
     pub search: Option<SearchResult>,
+    /// Whether there was more than one climb.
+    pub searched: bool,
     /// By bounds of the whole set, at most one for each arithmetic.
     pub whole: Vec<ProvenBound>,
     /// By branch and bound.
@@ -23,12 +25,19 @@ pub(super) struct Known {
 
 impl Known {
     pub fn new(search: Option<SearchResult>, whole: Vec<ProvenBound>, stop: Stop) -> Self {
-        Self { search, whole, divided: Vec::new(), tree: TreeSummary::default(), stop }
+        let (searched, divided, tree) = (false, Vec::new(), TreeSummary::default());
+        Self { search, searched, whole, divided, tree, stop }
     }
 
     /// Nothing.
     pub fn nothing() -> Self {
         Self::new(None, Vec::new(), Stop::NoGain)
+    }
+
+    /// Adds what a search found.
+    pub fn add_search(&mut self, found: SearchResult) {
+        self.search = Some(found.after(self.search.take()));
+        self.searched = true;
     }
 
     /// The lowest bound; infinite if there is none.
@@ -55,6 +64,12 @@ impl Known {
         if let Some(search) = &mut self.search {
             search.improve(&result.best, budget.elapsed());
         }
+    }
+
+    /// Adds the bound that a tree proved for several objectives at once, and why it ended.
+    pub fn add_shared(&mut self, bound: CertifiedBound, stop: Stop) {
+        self.stop = stop;
+        self.divided.push((bound, None));
     }
 
     /// All bounds of the whole set.

@@ -24,7 +24,8 @@ pub struct SolveOptions {
 impl SolveOptions {
     /// Below this gap a value counts as optimal.
     pub fn gap(&self) -> f64 {
-        self.branch.map_or(OPTIMAL_GAP, |branch| branch.gap)
+        let gap = self.branch.map_or(OPTIMAL_GAP, |branch| branch.gap);
+        if gap.is_finite() { gap } else { OPTIMAL_GAP }
     }
 
     /// The objective's excess over the threshold, if there is one.
@@ -39,11 +40,21 @@ impl SolveOptions {
 pub struct BranchLimits {
     /// Nodes bounded at most.
     pub nodes: usize,
-    /// Below this gap a value counts as optimal.
+    /// Below this gap a value counts as optimal. Infinite: branch for the verdict alone.
     pub gap: f64,
     /// Whether nodes are bounded on all threads: good where there are fewer problems than threads. Otherwise a thread that waits would begin
     /// another problem, and the clock of this one would run on.
     pub parallel: bool,
+}
+
+impl BranchLimits {
+    /// Nodes for a verdict if nobody says otherwise: two or three seconds on the 2×500 model.
+    pub const DEFAULT_NODES: usize = 250;
+
+    /// To decide a verdict, and no more.
+    pub fn for_verdict(nodes: usize, parallel: bool) -> Self {
+        Self { nodes, gap: f64::INFINITY, parallel }
+    }
 }
 
 /// When an answer is good enough.

@@ -14,10 +14,14 @@ use crate::branch::{
     BranchOptions, BranchResult, FEW, ProvenBound, TreeEvent, Until, branch_and_bound,
 };
 use crate::budget::Budget;
+use crate::network::Trace;
 use crate::observer::Observer;
 use crate::problem::{Candidate, Objective, Problem, Property};
 use crate::search::{Method, SearchOptions, SearchResult, ascend, climb_from_samples, search};
 use crate::tolerance::OPTIMAL_GAP;
+
+/// Nodes of a tree before the search, where a verdict is wanted: easy cases are decided by fewer, in less time than a search takes.
+const NODES_BEFORE_SEARCH: usize = 24;
 
 /// The pipeline at work on one objective.
 pub(super) struct Pipeline<'s> {
@@ -63,7 +67,6 @@ impl<'s> Pipeline<'s> {
     /// Judges the best point, and says what is known.
     pub fn conclude(&self, known: Known) -> Result<Solution, SolveError> {
         let (solver, bounds) = (self.solver, known.bounds());
-        let Known { stop, .. } = known;
         let search = known.search.clone();
         let search = search.unwrap_or_else(|| ascend(&self.problem, self.budget));
         let judgement = solver.judge.judge(&solver.set, self.property, &search.best.point)?;
@@ -72,10 +75,17 @@ impl<'s> Pipeline<'s> {
         let excesses: Vec<CertifiedBound> = bounds.iter().map(|bound| bound.plus(excess)).collect();
         let verdict = judgement.verdict(&excesses)?;
         let bound = bounds.iter().map(|bound| bound.plus(constant));
+        let bound = bound.min_by(|a, b| a.value().total_cmp(&b.value()));
+        let value = judgement.point().value();
+        let is_closed = excesses.iter().any(|bound| bound.value() - value <= solver.options.gap());
+        let stop = match known.stop {
+            Stop::Optimal if !is_closed => Stop::Rounded,
+            stop => stop,
+        };
         Ok(Solution {
             verdict: self.threshold.map(|_| verdict),
             judgement,
-            bound: bound.min_by(|a, b| a.value().total_cmp(&b.value())),
+            bound,
             search,
             tree: known.tree.clone(),
             stop,
@@ -134,20 +144,24 @@ impl<'s> Pipeline<'s> {
         let linear = self.solver.bounds(Arithmetic::Exact, &half());
         // A bound that meets the value need not be lower.
         let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
-        let effort = BoundOptions { cutoff: known + 0.5 * OPTIMAL_GAP, ..BoundOptions::default() };
-        let proof = linear.prove(self.problem.weights(), &effort, &half());
-        let mut bounds = vec![ProvenBound::of_whole(&proof, self.solver.options.proofs)];
-        if let Some(cutoff) = self.cutoff().filter(|cutoff| proof.bound.value() < *cutoff) {
+        let gap = self.solver.options.gap().min(OPTIMAL_GAP);
+        let effort = BoundOptions { cutoff: known + 0.5 * gap, ..BoundOptions::default() };
+        let proven = self.solver.prove(linear, &self.problem, &effort, f64::INFINITY, &half());
+        let bound = proven.bound.value();
+        let mut bounds = vec![proven];
+        if let Some(cutoff) = self.cutoff().filter(|cutoff| bound < *cutoff) {
             bounds.push(self.certify(cutoff, &half()));
         }
         self.tell_bounds(&bounds);
-        let optimal = proof.bound.value() - OPTIMAL_GAP;
+        let optimal = bound - gap;
         let found = self.search(Arithmetic::Exact, |better| better.margin > optimal);
         let stop = Stop::of_search(found.stop, Stop::Optimal);
-        Known::new(Some(found.after(ascended)), bounds, stop)
+        let mut known = Known::new(ascended, bounds, stop);
+        known.add_search(found);
+        known
     }
 
-    /// Cheap attack, bound, search: whichever decides first.
+    /// Cheap attack, bound, search: whichever decides first. Where it may be branched, the search waits until the first nodes have not decided.
     fn verdict(&self) -> Known {
         if self.threshold.is_none() {
             return self.optimum();
@@ -156,7 +170,7 @@ impl<'s> Pipeline<'s> {
         if known.is_open() {
             self.bound(&mut known);
         }
-        if known.is_open() {
+        if known.is_open() && self.solver.options.branch.is_none() {
             self.search_on(&mut known);
         }
         known
@@ -203,11 +217,20 @@ impl<'s> Pipeline<'s> {
         search.improve(&best, self.budget.elapsed());
     }
 
+    /// What a search found, with another point as its best.
+    pub fn with_best(&self, search: Option<SearchResult>, best: &Candidate) -> SearchResult {
+        let mut search = search.unwrap_or_else(|| ascend(&self.problem, self.budget));
+        let mut trace = Trace::new(&self.problem.network);
+        search.best = self.problem.evaluate(best.point.clone(), &mut trace);
+        search.time_to_best = self.budget.elapsed();
+        search
+    }
+
     /// The search for a witness.
     pub fn search_on(&self, known: &mut Known) {
         let found = self.search(Arithmetic::F32, |better| self.is_witness(better));
         known.stop = Stop::of_search(found.stop, Stop::First);
-        known.search = Some(found.after(known.search.take()));
+        known.add_search(found);
     }
 
     /// Branches, if that is asked for, where the bounds of the whole set have not decided: first for the verdict, in f32, then, if the optimum
@@ -224,10 +247,13 @@ impl<'s> Pipeline<'s> {
                 let until = Until::Below(cutoff);
                 let result = self.tree(&mut known, Arithmetic::F32, root, until, limits);
                 known.add(result, Stop::Robust, self.budget);
+                if !known.searched && known.is_open() {
+                    self.search_on(&mut known);
+                }
             }
         }
         let goes_on = ![Stop::Time, Stop::Interrupted].contains(&known.stop);
-        if self.goal == Goal::Optimum && goes_on {
+        if self.goal == Goal::Optimum && goes_on && limits.gap.is_finite() {
             let exact = known.whole.iter().find(|proven| !proven.bound.holds_in_f32());
             if let Some(root) = exact.cloned() {
                 let until = Until::Gap(limits.gap);
@@ -250,10 +276,23 @@ impl<'s> Pipeline<'s> {
         let nodes = nodes - known.tree.nodes.min(nodes);
         let keep = self.solver.options.proofs;
         let options = BranchOptions { nodes, until, keep, few: FEW, parallel };
+        let (mut seen, mut found) = (0, None);
+        let may_search = !known.searched && matches!(until, Until::Below(_));
         let watch = |event: TreeEvent| {
             match event {
                 TreeEvent::Better(better) => self.observer.better(better),
-                TreeEvent::Divided(state) => self.observer.divided(&state),
+                TreeEvent::Divided(state) => {
+                    self.observer.divided(&state);
+                    seen += state.more;
+                    if may_search && found.is_none() && seen >= NODES_BEFORE_SEARCH {
+                        let search = self.search(Arithmetic::F32, |better| self.is_witness(better));
+                        let is_witness = self.is_witness(&search.best);
+                        found = Some(search);
+                        if is_witness {
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
             }
             match (until, event) {
                 (Until::Below(_), TreeEvent::Better(better)) if self.is_witness(better) => {
@@ -268,6 +307,9 @@ impl<'s> Pipeline<'s> {
         let best = best.best.clone();
         let result =
             branch_and_bound(&self.problem, linear, root, best, &options, self.budget, watch);
+        if let Some(found) = found {
+            known.add_search(found);
+        }
         known.tree.add(&result, self.budget.elapsed() - begun);
         result
     }

@@ -4,14 +4,16 @@
 //! Cheap steps come first, for all conjunctions: one that has a witness ends the work on the others.
 
 use super::answer::{Solution, Stop};
+use super::boxes::{BoxDecider, first_slice};
 use super::error::SolveError;
 use super::known::Known;
 use super::pipeline::Pipeline;
 use super::solver::Solver;
+use crate::branch::BranchStop;
 use crate::budget::Budget;
 use crate::judge::{Judgement, Verdict};
 use crate::observer::Observer;
-use crate::problem::{Conjunction, Objective, Property};
+use crate::problem::{Candidate, Conjunction, Objective, Property};
 
 /// The answer to a property.
 #[derive(Debug)]
@@ -132,6 +134,9 @@ impl Asked<'_> {
                 return Some(at);
             }
         }
+        if let Some(found) = self.work_on_box(tasks, budget) {
+            return found;
+        }
         for task in &mut *tasks {
             // Neurons are bounded by the first that needs it, with all of the time.
             task.step(self, budget, |pipeline, mut known| {
@@ -139,27 +144,11 @@ impl Asked<'_> {
                 known
             });
         }
-        // The most promising first.
-        let mut open = open_tasks(tasks);
-        for &at in open.iter().rev() {
-            let attack = |pipeline: Pipeline, mut known| {
-                pipeline.attack_from_samples(&mut known);
-                known
-            };
-            if tasks[at].step(self, budget, attack) {
-                return Some(at);
-            }
-        }
-        while let Some(at) = open.pop() {
-            let share = budget.half().share(open.len() + 1);
-            let search = |pipeline: Pipeline, mut known| {
-                pipeline.search_on(&mut known);
-                known.forget_time();
-                known
-            };
-            if tasks[at].step(self, &share, search) {
-                return Some(at);
-            }
+        let open = open_tasks(tasks);
+        let found = self.attack_from_samples(tasks, &open, budget);
+        let found = found.or_else(|| self.search(tasks, &open, &budget.half()));
+        if found.is_some() {
+            return found;
         }
         // The easiest first: what they leave of their time is for the others.
         let open = open_tasks(tasks);
@@ -170,6 +159,92 @@ impl Asked<'_> {
             }
         }
         None
+    }
+}
+
+impl Asked<'_> {
+    /// Attacks tasks from many random points, the last one first. The task that has a witness, as soon as one has.
+    fn attack_from_samples(
+        &self,
+        tasks: &mut [Task],
+        open: &[usize],
+        budget: &Budget,
+    ) -> Option<usize> {
+        let attack = |pipeline: Pipeline, mut known| {
+            pipeline.attack_from_samples(&mut known);
+            known
+        };
+        open.iter().rev().copied().find(|&at| tasks[at].step(self, budget, attack))
+    }
+
+    /// Whether a point is a witness, once it is stored.
+    fn is_witness(&self, property: &Property, candidate: &Candidate) -> bool {
+        let Solver { judge, set, .. } = self.solver;
+        let judged = judge.judge(set, property, &candidate.point);
+        judged.is_ok_and(|judgement| judgement.witness().is_some())
+    }
+
+    /// Searches for witnesses of tasks, the last one first, each with its share of the time. The task that has a witness, as soon as one has.
+    fn search(&self, tasks: &mut [Task], open: &[usize], budget: &Budget) -> Option<usize> {
+        let search = |pipeline: Pipeline, mut known: Known| {
+            pipeline.search_on(&mut known);
+            known.forget_time();
+            known
+        };
+        let found = |(left, &at): (usize, &usize)| {
+            let share = budget.share(left + 1);
+            tasks[at].step(self, &share, search).then_some(at)
+        };
+        open.iter().enumerate().rev().find_map(found)
+    }
+
+    /// The same where the set is a box: one tree for all tasks. `None` if it is none.
+    fn work_on_box(&self, tasks: &mut [Task], budget: &Budget) -> Option<Option<usize>> {
+        // Bounding a whole box looks at no clock.
+        if budget.is_spent() {
+            return None;
+        }
+        let open = open_tasks(tasks);
+        let conjunctions: Vec<Conjunction> =
+            open.iter().map(|&at| tasks[at].property.any_of[0].clone()).collect();
+        let mut decider = BoxDecider::of_conjunctions(self.solver, &conjunctions, budget)?;
+        let mut grow = |budget: &Budget| {
+            decider.grow(budget, self.observer, |better| {
+                better.margin >= 0.0 && self.is_witness(self.property, better)
+            })
+        };
+        let mut stop = grow(&first_slice(budget));
+        let is_open = |stop| [BranchStop::Time, BranchStop::Nodes].contains(&stop);
+        if is_open(stop) && !budget.is_spent() {
+            if let Some(at) = self.attack_from_samples(tasks, &open, budget) {
+                return Some(Some(at));
+            }
+            stop = grow(&budget.tenth());
+        }
+        if is_open(stop) && !budget.is_spent() {
+            if let Some(at) = self.search(tasks, &open, &budget.tenth()) {
+                return Some(Some(at));
+            }
+            stop = grow(budget);
+        }
+        let (result, witness, time) = decider.finish(stop);
+        let (bound, stop) = (result.bound, Stop::of_branch(result.stop, Stop::Robust));
+        if let Some(first) = open.first() {
+            let known = tasks[*first].known.get_or_insert_with(Known::nothing);
+            known.tree.add(&result, time);
+        }
+        if let Some(witness) = witness {
+            let holds = |&&at: &&usize| self.is_witness(&tasks[at].property, &witness);
+            let at = *open.iter().find(holds)?;
+            tasks[at].take_witness(self, &witness, budget);
+            return Some(Some(at));
+        }
+        for &at in &open {
+            let constant = tasks[at].objective.constant;
+            let known = tasks[at].known.get_or_insert_with(Known::nothing);
+            known.add_shared(if constant == 0.0 { bound } else { bound.plus(-constant) }, stop);
+        }
+        Some(None)
     }
 }
 
@@ -205,6 +280,15 @@ impl Task {
         let found = known.stop == Stop::First;
         self.known = Some(known);
         found
+    }
+
+    /// Ends the work with a witness.
+    fn take_witness(&mut self, asked: &Asked, witness: &Candidate, budget: &Budget) {
+        let mut known = self.known.take().unwrap_or_else(Known::nothing);
+        let search = self.pipeline(asked, budget).with_best(known.search.take(), witness);
+        known.search = Some(search);
+        known.stop = Stop::First;
+        self.known = Some(known);
     }
 
     fn conclude(mut self, asked: &Asked, budget: &Budget) -> Result<Solution, SolveError> {

@@ -16,6 +16,9 @@ use crate::problem::{Conjunction, Objective, Problem, Property};
 use crate::search::ascend_from;
 use crate::sets::InputSet;
 
+/// Bounds are made once more if they are so near to the cutoff.
+const NEAR_CUTOFF: f64 = 0.03;
+
 /// One network and one set, and what all questions about them share.
 pub struct Solver {
     pub(super) judge: Judge,
@@ -74,10 +77,29 @@ impl Solver {
     ) -> ProvenBound {
         let options = BoundOptions { cutoff, ..BoundOptions::default() };
         let linear = self.bounds(Arithmetic::F32, budget);
-        ProvenBound::of_whole(
-            &linear.prove(problem.weights(), &options, budget),
-            self.options.proofs,
-        )
+        self.prove(linear, problem, &options, NEAR_CUTOFF, budget)
+    }
+
+    /// What bounds of the neurons prove and, where that is within `near` of the cutoff as a share of what the bound gains from the centre on, what
+    /// they prove with lines that are tight where the bound is attained.
+    pub(super) fn prove(
+        &self,
+        linear: &LinearBounds,
+        problem: &Problem,
+        options: &BoundOptions,
+        near: f64,
+        budget: &Budget,
+    ) -> ProvenBound {
+        let weights = problem.weights();
+        let first = linear.prove(weights, options, budget);
+        let missing = first.bound.value() - options.cutoff;
+        let proven = ProvenBound::of_whole(linear, &first, self.options.proofs);
+        if missing < 0.0 || missing > near * first.gain() {
+            return proven;
+        }
+        let Some(guided) = linear.guided_by(&first, weights, budget) else { return proven };
+        let second = guided.prove_from(weights, &first.lines, options, budget);
+        ProvenBound::of_whole(&guided, &second, self.options.proofs).or_lower(&proven)
     }
 
     /// Whether a bound that holds in f32 proves that the objective is negative in the whole set.

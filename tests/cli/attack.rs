@@ -116,7 +116,7 @@ fn a_target_file_names_images_and_targets() {
 fn bounds_gaps_and_verdicts_of_a_record_agree() {
     let mut optimal = 0;
     for delta in ["0.5", "2", "5"] {
-        for record in records(&["--images", "30", "--delta", delta]) {
+        for record in records(&["--images", "30", "--delta", delta, "--branch", "0"]) {
             let [margin, bound, gap] =
                 ["margin", "upper_bound", "gap"].map(|field| number(&record, field));
             assert!(margin <= bound && (bound - margin - gap).abs() < 1e-12, "{record}");
@@ -148,7 +148,8 @@ fn all_targets_together_tell_the_robust_accuracy() {
 fn for_a_verdict_a_search_ends_at_the_first_adversary() {
     let first = records(&["--images", "12", "--delta", "5", "--goal", "verdict"]);
     let whole = records(&["--images", "12", "--delta", "5"]);
-    assert_eq!(count(&whole, "stop", "no_gain"), 12);
+    // Some margins meet their bound.
+    assert_eq!(count(&whole, "stop", "no_gain") + count(&whole, "stop", "optimal"), 12);
     assert!(count(&first, "stop", "first") > 3);
     for (first, whole) in first.iter().zip(&whole) {
         assert_eq!(first["verdict"], whole["verdict"]);

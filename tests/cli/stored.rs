@@ -155,3 +155,47 @@ fn radii_go_to_a_directory_of_their_own() {
     mistake(&run, &["holds results already"]);
     mistake(&["--model", FIXTURE, "--delta", "5", "--out", path], &["holds results already"]);
 }
+
+/// The records are the same, the report is there, and only the pictures that were asked for are.
+#[test]
+fn only_the_pictures_that_are_asked_for_are_written() {
+    let directory = directory();
+    let of = |pictures: &str| {
+        let out = directory.path().join(pictures);
+        let asked = ["--model", FIXTURE, "--images", "6", "--delta", "5", "--out", typed(&out)];
+        stdout(&[&asked[..], &["--pictures", pictures]].concat());
+        let records = sorted_records(&read(&out.join("results.jsonl")));
+        assert!(read(&out.join("report.html")).contains("</html>"));
+        let names = fs::read_dir(out.join("adversarial")).expect("readable");
+        let names = names.map(|entry| entry.expect("readable").file_name());
+        let ends = |end: &str| {
+            let names = names_of(&out);
+            names.iter().filter(|name| name.ends_with(end)).count()
+        };
+        assert_eq!(names.count(), ends(".npy") + ends(".png"));
+        (records, ends(".npy"), ends(".png"))
+    };
+    let (all, arrays, pictures) = of("all");
+    let adversaries = count(&all, "verdict", "adversarial");
+    assert_eq!((arrays, pictures), (3 * adversaries, 4 * adversaries));
+    let (fewer, arrays, pictures) = of("adversaries");
+    assert_eq!((arrays, pictures), (3 * adversaries, adversaries));
+    assert_eq!(numbers(&fewer, "image"), numbers(&all, "image"));
+    let (none, arrays, pictures) = of("none");
+    assert_eq!((arrays, pictures), (3 * adversaries, 0));
+    for (record, same) in none.iter().zip(&all) {
+        assert!(record["png"].is_null());
+        assert_eq!(
+            (&record["margin"], &record["margin_png"]),
+            (&same["margin"], &same["margin_png"])
+        );
+    }
+    let asked = ["--model", FIXTURE, "--images", "1", "--delta", "5", "--pictures", "some"];
+    mistake(&asked, &["--pictures", "none, adversaries, all"]);
+}
+
+fn names_of(out: &Path) -> Vec<String> {
+    let entries = fs::read_dir(out.join("adversarial")).expect("readable");
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
+    entries.map(|entry| name(entry.expect("readable"))).collect()
+}

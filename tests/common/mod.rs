@@ -17,7 +17,9 @@ pub const FIXTURE: &str = "models/mnist_2x16.onnx";
 pub const LARGE: &str = "models/mnist_2x500.onnx";
 
 /// What would change an answer, were it set where the tests are run.
-const VARIABLES: [&str; 9] = [
+const VARIABLES: [&str; 10] = [
+    // Out of memory, a backtrace waits for ever.
+    "RUST_BACKTRACE",
     "RW_ADV_LOG",
     "NO_COLOR",
     "CLICOLOR_FORCE",
@@ -160,9 +162,19 @@ pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What a JSON file holds.
+/// The text of a gzipped file.
+pub fn unpacked(path: &Path) -> String {
+    let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzipped text");
+    text
+}
+
+/// What a JSON file holds, gzipped or not.
 pub fn read_json(path: &Path) -> Value {
-    serde_json::from_str(&read(path)).expect("JSON")
+    let packed = fs::read(path).is_ok_and(|bytes| bytes.starts_with(&[0x1f, 0x8b]));
+    let text = if packed { unpacked(path) } else { read(path) };
+    serde_json::from_str(&text).expect("JSON")
 }
 
 /// A value a line.

@@ -27,7 +27,7 @@ fn tree(tiny: &TinyProblem, options: &BranchOptions) -> (BranchResult, f64) {
         LinearBounds::splittable(network, set, UpperRelaxation::Envelopes, exact, &unlimited);
     let linear = Arc::new(linear);
     let proof = linear.prove(problem.weights(), &BoundOptions::default(), &unlimited);
-    let root = ProvenBound::of_whole(&proof, true);
+    let root = ProvenBound::of_whole(&linear, &proof, true);
     let start = start_at(&problem, set.centre());
     let go_on = |_: TreeEvent| ControlFlow::Continue(());
     let tree = branch_and_bound(&problem, &linear, root, start, options, &unlimited, go_on);
@@ -117,6 +117,7 @@ fn forgeries(claim: &Claim) -> Vec<(&'static str, Claim)> {
             forge("side dropped", &|claim| _ = claim.leaves[k].sides.remove(at));
             forge("split shifted", &|claim| match &mut claim.leaves[k].sides[at] {
                 ProofSide::AtLeast(share) | ProofSide::AtMost(share) => share.amount /= 2.0,
+                ProofSide::Above(cut) | ProofSide::Below(cut) => cut.at += 1e-3,
                 ProofSide::On(place) | ProofSide::Off(place) => place.neuron += 1,
             });
             forge("side turned", &|claim| {
@@ -124,6 +125,8 @@ fn forgeries(claim: &Claim) -> Vec<(&'static str, Claim)> {
                 *side = match *side {
                     ProofSide::AtLeast(share) => ProofSide::AtMost(share),
                     ProofSide::AtMost(share) => ProofSide::AtLeast(share),
+                    ProofSide::Above(cut) => ProofSide::Below(cut),
+                    ProofSide::Below(cut) => ProofSide::Above(cut),
                     ProofSide::On(place) => ProofSide::Off(place),
                     ProofSide::Off(place) => ProofSide::On(place),
                 };

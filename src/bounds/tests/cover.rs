@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use crate::bounds::{
-    Arithmetic, BoundMethod, BoundOptions, CertifiedBound, Cover, CoverError, LinearBounds,
-    OpenLeaf, PartBound, PixelPart, Sign, SplitSide, UpperRelaxation,
+    Arithmetic, BoundMethod, BoundOptions, CertifiedBound, Cover, CoverError, GuideSource,
+    LinearBounds, OpenLeaf, PartBound, PartStart, PixelPart, Sign, SplitSide, UpperRelaxation,
 };
 use crate::budget::Budget;
 use crate::network::random::{self, point};
@@ -227,7 +227,8 @@ proptest! {
             let amount = if depth + 1 == sides.len() { split.amount * 1.5 } else { split.amount };
             shifted = shifted.side(SplitSide::Pixel(PixelSplit { amount, ..split }, half));
         }
-        let shifted = linear.of_part(&shifted, &Budget::unlimited()).map(|linear| bound(&linear));
+        let start = PartStart { known: linear.bounded_part(), guide: GuideSource::None, only_for: None };
+        let shifted = linear.of_part(&shifted, &start, &Budget::unlimited()).map(|linear| bound(&linear));
         if let Some(shifted) = shifted {
             let mut parts = all.clone();
             parts[victim] = shifted;

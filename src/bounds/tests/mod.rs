@@ -1,6 +1,7 @@
 //! Nothing that can be computed at a point of the set lies outside what was proven.
 
 mod cover;
+mod cuts;
 
 use proptest::prelude::*;
 

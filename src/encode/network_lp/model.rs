@@ -29,6 +29,8 @@ pub(in crate::encode) struct NetworkLp<'p> {
     /// The simplex for the first solve, which suits the basis that the LP begins with.
     pub first_simplex: Simplex,
     pub work: LpWork,
+    /// The most [operations](LpWork::operations) that `work` may reach, where it is limited.
+    pub most_operations: Option<usize>,
 }
 
 impl<'p> NetworkLp<'p> {
@@ -55,22 +57,27 @@ impl<'p> NetworkLp<'p> {
             lp,
             first_simplex: Simplex::Choose,
             work: LpWork::default(),
+            most_operations: None,
         }
     }
 
     /// Adds these moves as columns.
     pub fn add_moves(&mut self, wanted: &[usize]) {
         let slopes = self.affine.slopes(&self.rows.neurons(), &self.moves.pixels(wanted));
-        for (j, &index) in wanted.iter().enumerate() {
-            let sign = self.moves.get(index).sign;
-            let entry = |(r, row): (usize, NeuronRow)| match row.kind {
-                RowKind::Envelope => (row.row, -self.envelope_slope(row.neuron, index)),
-                _ => (row.row, sign * (row.factor * slopes[(j, r)])),
-            };
-            let entries: Vec<(Row, f64)> = self.rows.iter().enumerate().map(entry).collect();
-            self.moves.add(&mut self.lp, index, &self.costs.pixels, entries.into_iter());
-            self.work.columns += 1;
-        }
+        let entries: Vec<Vec<(Row, f64)>> = wanted
+            .iter()
+            .enumerate()
+            .map(|(j, &index)| {
+                let sign = self.moves.get(index).sign;
+                let entry = |(r, row): (usize, NeuronRow)| match row.kind {
+                    RowKind::Envelope => (row.row, -self.envelope_slope(row.neuron, index)),
+                    _ => (row.row, sign * (row.factor * slopes[(j, r)])),
+                };
+                self.rows.iter().enumerate().map(entry).collect()
+            })
+            .collect();
+        self.moves.add(&mut self.lp, wanted, &self.costs.pixels, |j| entries[j].iter().copied());
+        self.work.columns += wanted.len();
     }
 
     /// Adds these rows, layer by layer.

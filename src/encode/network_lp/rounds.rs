@@ -7,7 +7,7 @@ use crate::bounds::Interval;
 use crate::budget::Budget;
 use crate::encode::error::EncodeError;
 use crate::encode::lazy::{MOST_ROUNDS, simplex_after, too_many_rounds, worst_first};
-use crate::encode::solve::solve;
+use crate::encode::solve::{LpWork, solve};
 use crate::lp::{Col, LpSolution, Simplex};
 use crate::network::NeuronId;
 use crate::sets::Move;
@@ -17,6 +17,9 @@ use crate::tolerance;
 const ADDED_MOVES: usize = 60;
 /// Rows added in one round; a relaxation needs hundreds in all.
 const ADDED_ROWS: usize = 150;
+
+/// Rows or moves whose coefficients cost as much as one pass through the network with a single vector: they are worked out as blocks.
+const ROWS_PER_PASS: usize = 4;
 
 /// An optimum of the LP that violates no missing row and that no missing move improves.
 pub(in crate::encode) struct NetworkOptimum {
@@ -39,6 +42,14 @@ impl NetworkLp<'_> {
         // After edits of bounds and costs the solver knows best.
         let mut simplex = if self.work.lps == 0 { self.first_simplex } else { Simplex::Choose };
         for _ in 0..MOST_ROUNDS {
+            if let Some(most) = self.most_operations {
+                let size = self.lp.rows() + self.lp.cols();
+                let iterations = most.saturating_sub(self.work.operations) / size.max(1);
+                if iterations == 0 {
+                    return Err(EncodeError::Budget);
+                }
+                self.lp.limit_iterations(Some(iterations));
+            }
             let solution = match solve(&mut self.lp, simplex, budget, &mut self.work) {
                 // With moves left out this may still be wrong; it costs a start, nothing else depends on it.
                 Err(EncodeError::Infeasible) => return Ok(None),
@@ -52,6 +63,8 @@ impl NetworkLp<'_> {
                 return Ok(Some(NetworkOptimum { solution, point, pre_activations }));
             }
             simplex = simplex_after(!missing.is_empty());
+            let products = 1 + (missing.len() + wanted.len()) / ROWS_PER_PASS;
+            self.work.operations += LpWork::passes(&self.problem.network, products);
             self.add_moves(&wanted);
             self.add_rows(&missing);
         }

@@ -178,3 +178,21 @@ fn the_crate_alone_finds_the_same_optima() {
         assert!(close(ours, theirs), "seed {seed}: {ours} and {theirs}");
     }
 }
+
+#[test]
+fn several_columns_in_one_call() {
+    // 2x + y ≤ 4 with x ≤ 1.5: (1.5, 1), worth 3x + y. Then z, which the row charges nothing for.
+    let mut model = LpModel::new();
+    let row = model.add_row(-INF, 4.0, &[]);
+    let mut cols = NewCols::default();
+    cols.push(3.0, (0.0, 1.5), [(row, 2.0)]);
+    cols.push(1.0, (0.0, 9.0), [(row, 1.0)]);
+    assert_eq!(model.add_cols(&cols), Col(0));
+    assert_close(&optimum(&mut model, Simplex::Dual).cols, &[1.5, 1.0]);
+    let mut cols = NewCols::default();
+    cols.push(0.5, (-1.0, 2.0), []);
+    assert_eq!(model.add_cols(&cols), Col(2));
+    assert_close(&optimum(&mut model, Simplex::Primal).cols, &[1.5, 1.0, 2.0]);
+    assert_eq!(model.add_cols(&NewCols::default()), Col(3));
+    assert_eq!((model.cols(), model.rows()), (3, 1));
+}

@@ -124,3 +124,26 @@ fn a_model_may_move_between_threads() {
     model.set_costs(&[4.0; 40]);
     optimum(&mut model, Simplex::Primal);
 }
+
+#[test]
+fn a_solve_that_ran_out_of_iterations_goes_on_from_there() {
+    let mut whole = dense(30, 40, 5);
+    let expected = optimum(&mut whole, Simplex::Dual);
+    assert!(expected.iterations > 6, "{}", expected.iterations);
+    let mut model = dense(30, 40, 5);
+    model.limit_iterations(Some(3));
+    let mut rounds = 0;
+    let found = loop {
+        match model.solve(None, Simplex::Dual).expect("a linear program") {
+            LpOutcome::Optimal(solution) => break solution,
+            LpOutcome::Limit(_) => assert!(model.iterations() <= 3),
+            other => panic!("{other:?}"),
+        }
+        rounds += 1;
+        assert!(rounds < 100, "no end");
+    };
+    assert!(rounds > 1);
+    assert!(close(found.objective, expected.objective));
+    model.limit_iterations(None);
+    assert!(close(optimum(&mut model, Simplex::Dual).objective, expected.objective));
+}

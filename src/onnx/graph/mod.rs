@@ -9,6 +9,7 @@ mod logits;
 mod proto;
 mod roles;
 mod scaler;
+mod sizes;
 
 use std::collections::HashSet;
 
@@ -47,6 +48,7 @@ impl LogitGraph {
         checks::check_definitions(&graph)?;
         let Logits { name: logits, final_ops } = Logits::find(&graph)?;
         let dropped = prune(&mut graph, &input.name, &logits);
+        sizes::check_sizes(&graph, &input.name)?;
         let mut notes = roles::classify(&graph, &input.name)?;
         notes.extend(dropped);
         proto.graph = Some(graph);

@@ -2,9 +2,10 @@
 
 use tract_onnx::tract_core::ops::cnn::{Conv, PaddingSpec, PoolSpec, SumPool};
 
-use super::affine::{AffineRow, AffineTensor, LinearCombination};
+use super::affine::{AffineRow, AffineTensor, FactorShift, LinearCombination};
 use super::constant::Constant;
 use super::indexing::strides;
+use super::limits::check_tensor;
 
 /// The output positions of a sliding window and what each one sees.
 struct Windows {
@@ -102,6 +103,11 @@ fn place(
     mut row: impl FnMut(usize, &Window, &Layout) -> AffineRow,
 ) -> Result<AffineTensor, String> {
     let (input, output) = (Layout::new(spec, &data.shape)?, Layout::new(spec, shape)?);
+    for axis in 0..spec.rank() {
+        // Taps are looked at one by one, also those that fall on padding.
+        let axes = [spec.kernel_shape[axis], spec.dilation(axis), output.spatial[axis]];
+        check_tensor(&axes)?;
+    }
     let Windows { extent, windows } = Windows::new(spec, &input);
     if extent != output.spatial {
         return Err(format!("gives {:?} where {extent:?} was expected", output.spatial));
@@ -166,10 +172,13 @@ pub(super) fn pool(
     let mut sum = LinearCombination::new(data.inputs);
     place(&op.pool_spec, data, shape, |channel, window, input| {
         let count = if op.count_include_pad { window.padded } else { window.taps.len() };
-        let factor = if op.normalize { 1.0 / count.max(1) as f64 } else { 1.0 };
         for &(_, offset) in &window.taps {
-            sum.add(&data.rows[channel * input.channel_stride + offset], factor);
+            sum.add(&data.rows[channel * input.channel_stride + offset], 1.0);
         }
-        sum.finish()
+        let mut row = sum.finish();
+        if op.normalize {
+            row.scale_shift(FactorShift::quotient(count.max(1) as f64));
+        }
+        row
     })
 }

@@ -1,9 +1,11 @@
 //! Operators that work element by element: Add, Sub, Mul, Div, and the Max that is a ReLU.
 
+use std::borrow::Cow;
+
 use tract_onnx::tract_core::ops::binary::BinMiniOp;
 use tract_onnx::tract_core::ops::math::{Add, Div, Max, Mul, Sub};
 
-use super::affine::AffineTensor;
+use super::affine::{AffineTensor, FactorShift};
 use super::constant::Constant;
 use super::indexing::broadcast;
 
@@ -25,7 +27,7 @@ pub(super) enum DataSide {
 /// Data and a constant.
 pub(super) fn with_constant(
     op: &dyn BinMiniOp,
-    data: &AffineTensor,
+    data: AffineTensor,
     side: DataSide,
     constant: &Constant,
     shape: &[usize],
@@ -35,15 +37,15 @@ pub(super) fn with_constant(
     let all = |test: fn(f64) -> bool| constant.values.iter().all(|&v| test(v));
     let data = spread(data, shape);
     let affine = if op.is::<Add>() {
-        data.scale_shift(|i| (1.0, at(i)))
+        data.scale_shift(|i| FactorShift::plain(1.0, at(i)))
     } else if op.is::<Sub>() && side == DataSide::Left {
-        data.scale_shift(|i| (1.0, -at(i)))
+        data.scale_shift(|i| FactorShift::plain(1.0, -at(i)))
     } else if op.is::<Sub>() {
-        data.scale_shift(|i| (-1.0, at(i)))
+        data.scale_shift(|i| FactorShift::plain(-1.0, at(i)))
     } else if op.is::<Mul>() {
-        data.scale_shift(|i| (at(i), 0.0))
+        data.scale_shift(|i| FactorShift::plain(at(i), 0.0))
     } else if op.is::<Div>() && side == DataSide::Left && all(|v| v != 0.0) {
-        data.scale_shift(|i| (1.0 / at(i), 0.0))
+        data.scale_shift(|i| FactorShift::quotient(at(i)))
     } else if op.is::<Max>() && all(|v| v == 0.0) {
         return Ok(Elementwise::Relu(data));
     } else {
@@ -67,9 +69,14 @@ pub(super) fn of_both(
     if a.stage != b.stage {
         return Err("is a skip connection over a ReLU, which is not supported".into());
     }
-    Ok(spread(a, shape).add_scaled(&spread(b, shape), factor))
+    let [a, b] = [a, b].map(|data| match data.shape == shape {
+        true => Cow::Borrowed(data),
+        false => Cow::Owned(data.gather(shape, &broadcast(&data.shape, shape))),
+    });
+    Ok(a.add_scaled(&b, factor))
 }
 
-fn spread(data: &AffineTensor, shape: &[usize]) -> AffineTensor {
-    data.gather(shape, &broadcast(&data.shape, shape))
+/// The data in this shape, by NumPy's rule.
+pub(super) fn spread(data: AffineTensor, shape: &[usize]) -> AffineTensor {
+    if data.shape == shape { data } else { data.gather(shape, &broadcast(&data.shape, shape)) }
 }

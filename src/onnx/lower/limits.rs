@@ -4,7 +4,7 @@
 const LARGEST_MATRIX: usize = 32 << 20;
 
 /// A tensor of more elements than this is refused.
-const LARGEST_TENSOR: usize = 4 << 20;
+const LARGEST_TENSOR: usize = 1 << 20;
 
 /// Is a matrix of this size small enough?
 pub(super) fn check_matrix(rows: usize, columns: usize) -> Result<(), String> {

@@ -44,6 +44,8 @@ fn part_of(layer: &Layer, outputs: &[usize], inputs: &[usize]) -> Layer {
         amplification: pick(&rounding.amplification),
         gain: pick(&rounding.gain),
         offset: pick(&rounding.offset),
+        reach_gain: pick(&rounding.reach_gain),
+        reach_offset: pick(&rounding.reach_offset),
         operations: rounding.operations,
     })
 }

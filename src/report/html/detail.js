@@ -46,7 +46,7 @@ function detailBody(record) {
 }
 
 function fact(field, value) {
-  if (FILES.includes(field)) return element("a", { href: encodeURI(value) }, value);
+  if (FILES.includes(field)) return element("a", { href: "./" + encodeURI(value) }, value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && !Number.isInteger(value)) return number(value, 5);
   return String(value).replace(/^-(?=\d)/, "−");

@@ -62,7 +62,7 @@ struct PageData<'a> {
 /// # Errors
 /// When it cannot be serialised.
 pub fn page(stored: &StoredRun) -> io::Result<String> {
-    let StoredRun { records, settings, asked, summary, sketches } = stored;
+    let StoredRun { records, settings, asked, summary, sketches, .. } = stored;
     let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));
     let sketch = |record: &AttackRecord| sketches.sketches.get(&(record.image, record.target));
     let most = (CURVE_POINTS / records.len().max(1)).max(2);

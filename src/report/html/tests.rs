@@ -63,7 +63,7 @@ fn stored(records: Vec<AttackRecord>, sketches: Sketches) -> StoredRun {
     let summary = json::parse(summary.as_bytes()).expect("an object");
     let settings = r#"{"model":"m.onnx","delta":5.0,"norm":"l1","target":"all","images":[0,1,2]}"#;
     let settings = json::parse(settings.as_bytes()).expect("an object");
-    StoredRun { records, settings, asked: Some(9), summary, sketches }
+    StoredRun { records, settings, asked: Some(9), missing: Some(Vec::new()), summary, sketches }
 }
 
 /// So many images of noise, each with so many targets, so many values changed, and long curves.
@@ -107,6 +107,14 @@ fn a_page_loads_nothing() {
         assert!(!lower.contains(loads), "{loads}");
     }
     assert!(!page.contains("{{"), "every place is filled");
+}
+
+/// A record says where its files are; `javascript:…` there was a link.
+#[test]
+fn a_link_to_a_file_stays_in_the_directory() {
+    let page = made(&noisy(1, 1, PictureSize { width: 4, height: 4, channels: 1 }, 5));
+    let links: Vec<&str> = page.split("href: ").skip(1).map(|rest| &rest[..5]).collect();
+    assert!(!links.is_empty() && links.iter().all(|link| *link == "\"./\" "), "{links:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::images::ImageTargets;
 use crate::attack::{Answer, Attack, ImageAttack};
 use crate::budget::Budget;
+use crate::judge::Verdict;
 use crate::network::Label;
 use crate::observer::Observer;
 use crate::onnx::OnnxModel;
@@ -13,6 +14,7 @@ use crate::run::error::StoreError;
 use crate::run::job::{BoxError, Job};
 use crate::run::proof::ProofFiles;
 use crate::run::record_files::RecordFiles;
+use crate::run::self_check::{Claimed, SelfCheck};
 
 /// Attacks images. The targets of an image share its bounds.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct AttackJob {
     pub attack: Attack,
     /// Where proofs go.
     pub proofs: Option<ProofFiles>,
+    /// What checks the proofs of all that is called robust or optimal, before it is stored.
+    pub self_check: Option<SelfCheck>,
 }
 
 impl Job for AttackJob {
@@ -69,6 +73,12 @@ impl Job for AttackJob {
     ) -> Result<(), StoreError> {
         let (sample, target) = (&item.sample, Label(record.target));
         let pair = (item.predicted, target);
+        let robust = record.verdict == Verdict::Robust;
+        if let Some(checker) = self.self_check.as_ref().filter(|_| robust || record.optimal) {
+            let (claims, bound) = (&answer.solution.claims, record.upper_bound);
+            let claimed = Claimed { claims, bound, robust };
+            checker.check_attack(sample, pair, &self.attack, claimed)?;
+        }
         if let Some(proofs) = &self.proofs {
             proofs.save_attack(sample, pair, &self.attack, answer)?;
         }

@@ -1,9 +1,12 @@
 //! Images and what is asked of them.
 
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::data::Sample;
+use crate::attack::{ClassifyError, classify};
+use crate::data::{Sample, Targets};
 use crate::network::Label;
+use crate::onnx::OnnxModel;
 
 /// An image, the label it gets, and the labels that an adversary should get.
 #[derive(Clone, Debug)]
@@ -17,6 +20,32 @@ pub struct ImageTargets {
 }
 
 impl ImageTargets {
+    /// Asks the model for the label of an image; that is none of the targets.
+    ///
+    /// # Errors
+    /// When tract fails, or the model is no classifier.
+    pub fn new(
+        model: &OnnxModel,
+        sample: Sample,
+        targets: &Targets,
+    ) -> Result<Self, ClassifyError> {
+        let labels = classify(model, &sample)?;
+        let targets = targets.of(sample.index, labels.predicted, labels.runner_up);
+        Ok(Self { sample, predicted: labels.predicted, targets })
+    }
+
+    /// The same for many images, in parallel.
+    ///
+    /// # Errors
+    /// When tract fails, or the model is no classifier.
+    pub fn of_samples(
+        model: &OnnxModel,
+        samples: Vec<Sample>,
+        targets: &Targets,
+    ) -> Result<Vec<Self>, ClassifyError> {
+        samples.into_par_iter().map(|sample| Self::new(model, sample, targets)).collect()
+    }
+
     /// As a manifest lists it.
     pub(crate) fn listing(&self) -> (usize, Vec<usize>) {
         (self.sample.index, self.targets.iter().map(|target| target.0).collect())

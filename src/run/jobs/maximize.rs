@@ -9,6 +9,7 @@ use crate::run::error::StoreError;
 use crate::run::job::{BoxError, Job};
 use crate::run::proof::ProofFiles;
 use crate::run::record_files::RecordFiles;
+use crate::run::self_check::{Claimed, SelfCheck};
 
 /// The file of the point.
 const POINT: &str = "point.npy";
@@ -25,6 +26,8 @@ pub struct MaximizeJob {
     pub optimal_gap: f64,
     /// Where proofs go, if they are kept.
     pub proofs: Option<ProofFiles>,
+    /// What checks the proof of what is called robust or optimal, before it is stored.
+    pub self_check: Option<SelfCheck>,
     /// The shape of the model's input.
     pub input_dims: Vec<usize>,
 }
@@ -69,6 +72,12 @@ impl Job for MaximizeJob {
         record: &mut MaximizeRecord,
         files: Option<&RecordFiles>,
     ) -> Result<(), StoreError> {
+        let settled = answer.verdict() == Some(Verdict::Robust) || record.optimal;
+        if let Some(checker) = self.self_check.as_ref().filter(|_| settled) {
+            let claims = &answer.solution.claims;
+            let claimed = Claimed { claims, bound: None, robust: false };
+            checker.check_maximum(&self.problem.problem(), claimed)?;
+        }
         if let Some(proofs) = &self.proofs {
             proofs.save_maximum(&self.problem.problem(), &answer.solution.claims)?;
         }

@@ -19,7 +19,7 @@ pub(super) struct GradientAscent<'p> {
 impl<'p> GradientAscent<'p> {
     /// Nothing is computed yet.
     pub fn new(problem: &'p Problem) -> Self {
-        Self { problem, trace: Trace::new(&problem.network) }
+        Self { problem, trace: problem.trace() }
     }
 
     /// The iterate at a point.

@@ -1,7 +1,6 @@
 //! The MILP solver's branch and bound on the whole problem.
 
 use crate::encode::{EncodeError, LpWork, Milp};
-use crate::network::Trace;
 use crate::search::incumbent::Incumbent;
 use crate::search::method::Method;
 use crate::search::options::SearchOptions;
@@ -18,7 +17,7 @@ pub(in crate::search) fn milp(task: &SearchTask, incumbent: &mut Incumbent) -> M
         return MethodResult { stop, starts: 1, finished: 0, work, claimed_bound: None };
     }
     let start = warm.then(|| incumbent.best.point.clone());
-    let mut trace = Trace::new(&problem.network);
+    let mut trace = problem.trace();
     let solved = Milp::new(problem, task.bounds()).solve(start.as_deref(), budget, |point| {
         incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
         incumbent.control_flow()

@@ -25,7 +25,7 @@ pub(in crate::search) fn sample_mip(task: &SearchTask, incumbent: &mut Incumbent
         task,
         problem,
         region: RegionLp::new(problem),
-        trace: Trace::new(&problem.network),
+        trace: problem.trace(),
         milps: LpWork::default(),
     };
     let (mut starts, mut finished) = (0, 0);
@@ -77,7 +77,7 @@ impl Follower<'_, '_> {
             let free: HashSet<NeuronId> = self.zero_neurons().chain(tight.drain(..)).collect();
             let milp = Milp::around(problem, self.task.bounds(), &pattern, &free);
             let solution = milp.solve(Some(&here.point), budget, |point| {
-                let mut trace = Trace::new(&problem.network);
+                let mut trace = problem.trace();
                 incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
                 incumbent.control_flow()
             })?;

@@ -1,0 +1,29 @@
+//! Checks proofs that no point of a set gives a ReLU network a larger value than claimed.
+//!
+//! Nothing here is shared with the program that makes the proofs: the ONNX reader, the arithmetic and the bounds are written anew, for being read.
+//! docs/proof-format.md describes the format and every formula. The order to read in: [`number`], [`mod@format`], `affine`, `network`, `set`, `support`,
+//! `relax`, `region`, `check`.
+
+#![forbid(unsafe_code)]
+
+mod affine;
+mod check;
+mod cut;
+mod exact;
+mod first_layer;
+pub mod format;
+mod network;
+pub mod number;
+mod onnx;
+mod product;
+mod push_back;
+mod region;
+mod relax;
+mod set;
+mod statement;
+mod support;
+mod theorem;
+
+pub use onnx::Model;
+pub use statement::{CheckedClaim, check, parse_proof, read_proof};
+pub use theorem::Theorem;

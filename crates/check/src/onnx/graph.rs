@@ -1,0 +1,59 @@
+//! The nodes that lead to the logits, in order.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+use super::nodes::Reader;
+use super::proto::{GraphProto, NodeProto, ValueInfoProto};
+use super::tensor::Tensor;
+use crate::affine::Chain;
+
+/// What a graph computes up to its first output, a last softmax left out.
+pub fn read(graph: &GraphProto, directory: &Path) -> Result<Chain, String> {
+    let mut constants = HashMap::new();
+    for proto in &graph.initializer {
+        constants.insert(proto.name.clone(), Tensor::read(proto, directory)?);
+    }
+    let inputs: Vec<_> = graph.input.iter().filter(|i| !constants.contains_key(&i.name)).collect();
+    let [input] = inputs[..] else {
+        return Err(format!("has {} inputs, not one", inputs.len()));
+    };
+    let output = graph.output.first().ok_or("has no output")?;
+    let mut reader = Reader::new(constants, directory, &input.name, input_shape(input)?);
+    for node in needed(graph, &output.name) {
+        let in_node = |what: String| format!("node '{}' ({}): {what}", node.name, node.op_type);
+        reader.node(node).map_err(in_node)?;
+    }
+    reader.finish(&output.name)
+}
+
+/// The input's shape for one image.
+fn input_shape(input: &ValueInfoProto) -> Result<Vec<usize>, String> {
+    let tensor = input.r#type.as_ref().and_then(|t| t.tensor_type.as_ref());
+    let tensor = tensor.filter(|tensor| tensor.elem_type == 1).ok_or("its input is not float32")?;
+    let dims = &tensor.shape.as_ref().ok_or("its input has no shape")?.dim;
+    let shape: Vec<usize> = dims.iter().map(|dim| dim.dim_value.max(1) as usize).collect();
+    let first_open = dims.iter().skip(1).any(|dim| dim.dim_value <= 0);
+    if first_open { Err("a size of its input is open".into()) } else { Ok(shape) }
+}
+
+/// The nodes that a value depends on, in the order of the file, which is topological.
+fn needed<'g>(graph: &'g GraphProto, output: &'g str) -> Vec<&'g NodeProto> {
+    let mut wanted = HashSet::from([output]);
+    let mut nodes = Vec::new();
+    for node in graph.node.iter().rev() {
+        if node.output.iter().any(|name| wanted.contains(name.as_str())) {
+            wanted.extend(node.input.iter().map(String::as_str));
+            nodes.push(node);
+        }
+    }
+    nodes.reverse();
+    nodes
+}
+
+/// The files beside the model's that weights lie in, sorted.
+pub fn external_files(graph: &GraphProto) -> BTreeSet<&str> {
+    let in_nodes = graph.node.iter().flat_map(|node| &node.attribute).filter_map(|a| a.t.as_ref());
+    let entries = graph.initializer.iter().chain(in_nodes).flat_map(|tensor| &tensor.external_data);
+    entries.filter(|entry| entry.key == "location").map(|entry| entry.value.as_str()).collect()
+}

@@ -1,0 +1,21 @@
+//! How much work goes into bounds with improved slopes.
+
+/// How much work goes into bounds of a part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Effort {
+    /// Evaluations of the functions of each unstable neuron. None: their intervals stay as they are.
+    pub neurons: usize,
+    /// Evaluations of the functions of each row.
+    pub rows: usize,
+    /// The first step of slopes.
+    pub step: f64,
+}
+
+/// For the whole box: all parts begin with its slopes.
+pub(super) const WHOLE: Effort = Effort { neurons: 20, rows: 50, step: 0.2 };
+
+/// For a part.
+pub(super) const PART: Effort = Effort { neurons: 3, rows: 20, step: 0.05 };
+
+/// For a look at what a split would bring.
+pub(super) const LOOK: Effort = Effort { neurons: 1, rows: 4, step: 0.05 };

@@ -1,0 +1,222 @@
+//! Bounds with improved slopes and multipliers: for boxes with many inputs, where a node is dear and has to be good.
+
+use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
+use super::cuts::GoalCut;
+use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
+use super::effort::{Effort, LOOK, PART};
+use super::first_slopes::{FirstOfNeurons, FirstOfRows};
+use super::part::BoxPart;
+use super::push_back::Functions;
+use super::scores::Pass;
+use super::sign_scores;
+use super::stored_slopes::{NeuronSlopes, RowSlopes};
+use super::weights;
+use crate::bounds::part::Sign;
+use crate::network::NeuronId;
+
+/// How far the goal is below the cutoff.
+const GOAL: f64 = 1e-7;
+
+/// Points with a smaller value do not count: somewhat below what is to be shown.
+fn goal(cutoff: f64) -> f64 {
+    cutoff - GOAL * (1.0 + cutoff.abs())
+}
+
+impl BoxBounds {
+    /// Bounds parts of the box, with improved slopes. As [`BoxBounds::bound`].
+    pub(super) fn bound_sloped(
+        &self,
+        parts: Vec<BoxPart>,
+        cutoff: f64,
+        scratch: &mut BoxScratch,
+    ) -> Vec<BoundedBox> {
+        self.bound_with(parts, cutoff, PART, scratch)
+    }
+
+    pub(super) fn bound_with(
+        &self,
+        mut parts: Vec<BoxPart>,
+        cutoff: f64,
+        effort: Effort,
+        scratch: &mut BoxScratch,
+    ) -> Vec<BoundedBox> {
+        self.bound_neurons(&parts, scratch, |layer, scratch| {
+            self.bound_unstable_sloped(layer, &parts, effort, scratch, None);
+        });
+        let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
+        self.bound_rows_sloped(&mut parts, &mut values, cutoff, effort, scratch);
+        let bounded = parts.into_iter().zip(values).enumerate();
+        bounded
+            .map(|(node, (part, values))| self.result(node, part, values, cutoff, scratch))
+            .collect()
+    }
+
+    /// Improves the functions of the unstable neurons of a layer. `keep` takes over their slopes.
+    pub(super) fn bound_unstable_sloped(
+        &self,
+        layer: usize,
+        parts: &[BoxPart],
+        effort: Effort,
+        scratch: &mut BoxScratch,
+        mut keep: Option<&mut NeuronSlopes>,
+    ) {
+        if layer == 0 || effort.neurons == 0 {
+            return;
+        }
+        let (padded, width) = (&self.padded, self.padded.layers[layer].padded());
+        let BoxScratch { boxes, functions, columns, descent, .. } = scratch;
+        columns.clear();
+        let is_due = |node: &usize| parts[*node].fresh_from <= layer;
+        for node in (0..boxes.count).filter(|node| !boxes.is_empty[*node]).filter(is_due) {
+            let neurons = 0..padded.layers[layer].width;
+            let unstable = neurons.filter(|&j| boxes.is_unstable(padded, layer, node, j));
+            columns.extend(unstable.map(|j| (node, j)));
+        }
+        for block in columns.chunks(self.block()) {
+            functions.clear();
+            for &(node, j) in block {
+                functions.push_neuron(padded, boxes, layer, (node, j), 1.0);
+                functions.push_neuron(padded, boxes, layer, (node, j), -1.0);
+            }
+            let first = FirstOfNeurons { slopes: self.slopes.get(layer), neurons: block };
+            let options =
+                DescentOptions { evaluations: effort.neurons, step: effort.step, cuts: true };
+            descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
+            for (k, &(node, j)) in block.iter().enumerate() {
+                let (upper, lower) = (descent.best[2 * k], -descent.best[2 * k + 1]);
+                boxes.tighten(layer, node * width + j, node, lower, upper);
+            }
+            if let Some(keep) = &mut keep {
+                let slopes = |layer, function, width| descent.slopes(layer, function, width);
+                keep.keep(block.iter().map(|&(_, j)| j), slopes);
+            }
+        }
+    }
+
+    /// Bounds all questions that are not below the cutoff yet.
+    pub(super) fn bound_rows_sloped(
+        &self,
+        parts: &mut [BoxPart],
+        bounds: &mut [Vec<f64>],
+        cutoff: f64,
+        effort: Effort,
+        scratch: &mut BoxScratch,
+    ) {
+        self.open_questions(bounds, cutoff, scratch);
+        let BoxScratch { boxes, functions, columns, scores, combined, descent, values, .. } =
+            scratch;
+        let (padded, hidden) = (&self.padded, self.padded.hidden());
+        functions.clear();
+        let mut rows = Vec::new();
+        for &(node, question) in &*columns {
+            for row in self.rows.rows(question) {
+                self.rows.push(padded, boxes, node, [(row, 1.0)].into_iter(), functions);
+                rows.push((parts[node].slopes.clone(), row));
+            }
+        }
+        scores.begin_rows(boxes.count);
+        let options = DescentOptions { evaluations: effort.rows, step: effort.step, cuts: false };
+        let first = FirstOfRows { rows: &rows };
+        let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
+        descent.run(padded, boxes, (parts, functions, hidden), &first, options, is_enough);
+        values.clone_from(&descent.best);
+        let mut slopes: Vec<RowSlopes> = parts.iter().map(|_| RowSlopes::default()).collect();
+        let mut cuts: Vec<Vec<GoalCut>> = parts.iter().map(|_| Vec::new()).collect();
+        combined.clear();
+        let (mut column, mut open) = (0, 0);
+        for k in 0..columns.len() {
+            let (node, question) = columns[k];
+            let rows = self.rows.rows(question);
+            let of_question = column..column + rows.len();
+            column += rows.len();
+            let least = of_question.clone().min_by(|a, b| values[*a].total_cmp(&values[*b]));
+            let least = least.expect("a question has rows");
+            let bound = &mut bounds[node][question];
+            *bound = bound.min(values[least]);
+            if *bound >= cutoff {
+                cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
+                for (row, function) in rows.clone().zip(of_question.clone()) {
+                    let (of_row, multipliers) = self.row_slopes(descent, function, &parts[node]);
+                    slopes[node].keep(row, of_row, multipliers);
+                }
+            }
+            scores.choose(node, (Pass::Rows, least), *bound);
+            if rows.len() > 1 && *bound >= cutoff {
+                let mut weights = Vec::new();
+                weights::propose(padded, boxes, descent.functions(), of_question, &mut weights);
+                self.rows.push(padded, boxes, node, rows.zip(weights), combined);
+                columns[open] = (node, question);
+                open += 1;
+            }
+        }
+        for (part, (slopes, cuts)) in parts.iter_mut().zip(slopes.into_iter().zip(cuts)) {
+            part.keep(slopes, if cutoff.is_finite() { cuts } else { Vec::new() });
+        }
+        sign_scores::note(padded, boxes, descent, scores, &mut scratch.candidates);
+        functions.copy_from(descent.functions());
+        let run = (&*parts, &*combined, hidden);
+        descent.run(padded, boxes, run, &DefaultSlopes, options, is_enough);
+        for (column, &(node, question)) in columns[..open].iter().enumerate() {
+            let bound = &mut bounds[node][question];
+            *bound = bound.min(descent.best[column]);
+        }
+        // Intervals hold at points that count only: all others are below the goal.
+        bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
+    }
+
+    /// The slopes of a function, layer by layer, and the multipliers of a part's signs.
+    fn row_slopes(
+        &self,
+        descent: &SlopeDescent,
+        function: usize,
+        part: &BoxPart,
+    ) -> (Vec<Vec<f32>>, Vec<f64>) {
+        let of_layer = |layer: usize| {
+            let slopes = descent.slopes(layer, function, self.padded.layers[layer].padded());
+            slopes.iter().map(|&slope| slope as f32).collect()
+        };
+        let mut multipliers = vec![0.0; part.signs.len()];
+        for (neuron, value) in descent.multipliers(function) {
+            if let Some(k) = part.signs.iter().position(|sign| sign.neuron == neuron) {
+                multipliers[k] = value;
+            }
+        }
+        ((0..self.padded.hidden()).map(of_layer).collect(), multipliers)
+    }
+
+    /// What a row's line says of points with a value of at least the goal.
+    fn cut(&self, functions: &Functions, function: usize, goal: f64) -> GoalCut {
+        let (inputs, allowance) = (self.padded.inputs(), self.padded.allowance);
+        let slopes = functions.coefficients[function * inputs..(function + 1) * inputs].to_vec();
+        let constant = functions.constants[function];
+        let off = allowance.of(functions.sizes[function] + constant.abs() + goal.abs());
+        let room = constant - goal + off;
+        GoalCut { slopes, room: if room.is_nan() { f64::INFINITY } else { room } }
+    }
+
+    /// The neuron to split a part by: of those that seem best, the one whose two sides have the lowest bounds after a short look. `None` if no neuron is unstable.
+    pub fn best_sign(
+        &self,
+        bounded: &BoundedBox,
+        cutoff: f64,
+        scratch: &mut BoxScratch,
+    ) -> Option<NeuronId> {
+        let candidates = &bounded.candidates;
+        if candidates.len() < 2 {
+            return candidates.first().copied();
+        }
+        let side = |neuron: NeuronId, on| bounded.part.signed(Sign { neuron, on });
+        let sides = candidates.iter().flat_map(|&neuron| [side(neuron, true), side(neuron, false)]);
+        let sides = self.bound_with(sides.collect(), cutoff, LOOK, scratch);
+        let before = bounded.bound.value();
+        // Both sides have to gain: the product of what they do.
+        let gain = |side: &BoundedBox| {
+            let room = (before - cutoff).max(1e-9);
+            ((before - side.bound.value()) / room).clamp(1e-4, 1.0)
+        };
+        let score = |k: usize| gain(&sides[2 * k]) * gain(&sides[2 * k + 1]);
+        let best =
+            (0..candidates.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a)));
+        best.map(|k| candidates[k])
+    }
+}

@@ -1,0 +1,258 @@
+//! A tree over boxes that grows until its question is decided.
+
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use super::node::BoxNode;
+use crate::bounds::{BoundedBox, BoxBounds, BoxPart, BoxScratch, Cover, OpenLeaf, SplitBy};
+use crate::branch::result::{BranchResult, BranchStop, TreeEvent};
+use crate::budget::Budget;
+use crate::observer::TreeState;
+use crate::problem::Candidate;
+use crate::proof::Certificate;
+
+/// Nodes split at once, and nodes bounded in one product. Always the same, so that the tree does not depend on the number of threads.
+const BATCH: usize = 32;
+const CHUNK: usize = 32;
+
+/// Nodes split at once by signs: each is a block of its own.
+const SIGN_BATCH: usize = 4;
+
+/// With so many open nodes new ones go before old ones, so that there will be fewer: each keeps its neurons' intervals.
+const MOST_OPEN: usize = 30_000;
+
+/// How far a tree over boxes is grown.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxTreeOptions {
+    /// Nodes bounded at most.
+    pub nodes: usize,
+    /// The tree is done once all bounds are below this.
+    pub cutoff: f64,
+    /// Whether nodes are bounded on all threads. The result is the same.
+    pub parallel: bool,
+}
+
+/// A tree over the parts of a box.
+pub struct BoxTree {
+    bounds: Arc<BoxBounds>,
+    options: BoxTreeOptions,
+    cover: Cover<Certificate>,
+    /// Open nodes, the largest bound first.
+    open: BinaryHeap<BoxNode>,
+    /// Open nodes that go before all others, the last one first.
+    dive: Vec<BoxNode>,
+    /// The largest bound of a node that is not low enough and cannot be split.
+    unsplittable: Option<f64>,
+    /// The best point seen.
+    incumbent: Option<Candidate>,
+    scratch: Vec<BoxScratch>,
+    nodes: usize,
+    made: usize,
+    depth: usize,
+    trace: Vec<(Duration, f64)>,
+    stopped: bool,
+}
+
+impl BoxTree {
+    /// The root alone: the bound of the whole box.
+    ///
+    /// # Panics
+    /// When it is the bound of a part.
+    pub fn new(
+        bounds: Arc<BoxBounds>,
+        bounded: BoundedBox,
+        options: BoxTreeOptions,
+        budget: &Budget,
+    ) -> Self {
+        let (cover, leaf) = Cover::new(&bounded.bound).expect("a root is the whole box");
+        let trace = vec![(budget.elapsed(), bounded.bound.value())];
+        let mut tree = Self {
+            bounds,
+            options,
+            cover,
+            open: BinaryHeap::new(),
+            dive: Vec::new(),
+            unsplittable: None,
+            incumbent: None,
+            scratch: vec![BoxScratch::default()],
+            nodes: 0,
+            made: 0,
+            depth: 0,
+            trace,
+            stopped: false,
+        };
+        tree.add(leaf, bounded);
+        tree
+    }
+
+    /// No point of the box has a larger value.
+    pub fn bound(&self) -> f64 {
+        self.cover.value()
+    }
+
+    fn best(&self) -> f64 {
+        self.incumbent.as_ref().map_or(f64::NEG_INFINITY, |best| best.margin)
+    }
+
+    /// Grows the tree until it is done. `watch` hears of every better point and of how the tree grows; it ends the search by returning
+    /// `Break`.
+    pub fn grow(
+        &mut self,
+        budget: &Budget,
+        mut watch: impl FnMut(TreeEvent) -> ControlFlow<()>,
+    ) -> BranchStop {
+        loop {
+            let batch = match self.next_batch(budget) {
+                ControlFlow::Continue(batch) => batch,
+                ControlFlow::Break(stop) => return stop,
+            };
+            let before = self.nodes;
+            let bounded = self.split(batch);
+            self.improve_incumbent(&bounded, &mut watch);
+            for (leaf, halves) in bounded {
+                self.replace(leaf, halves);
+            }
+            let (open, bound) = (self.open.len() + self.dive.len(), self.bound());
+            let (more, best) = (self.nodes - before, self.best());
+            let state = TreeState { more, open, bound, best };
+            self.stopped |= watch(TreeEvent::Divided(state)).is_break();
+            if self.trace.last().is_none_or(|&(_, last)| bound < last) {
+                self.trace.push((budget.elapsed(), bound));
+            }
+        }
+    }
+
+    /// The nodes to split next, or why there are none.
+    fn next_batch(&mut self, budget: &Budget) -> ControlFlow<BranchStop, Vec<BoxNode>> {
+        let stop = match () {
+            () if self.open.is_empty() && self.dive.is_empty() => match self.unsplittable {
+                None => BranchStop::Proven,
+                Some(_) => BranchStop::Nodes,
+            },
+            () if self.stopped => BranchStop::Enough,
+            () if budget.is_cancelled() => BranchStop::Cancelled,
+            () if budget.is_spent() => BranchStop::Time,
+            () if self.nodes >= self.options.nodes => BranchStop::Nodes,
+            () => {
+                let next = |_| self.dive.pop().or_else(|| self.open.pop());
+                let count = match self.bounds.split_by() {
+                    SplitBy::Inputs => BATCH,
+                    SplitBy::Signs => SIGN_BATCH,
+                };
+                return ControlFlow::Continue((0..count).map_while(next).collect());
+            }
+        };
+        ControlFlow::Break(stop)
+    }
+
+    /// Splits nodes, and bounds what they are split into.
+    fn split(&mut self, batch: Vec<BoxNode>) -> Vec<(OpenLeaf, Vec<BoundedBox>)> {
+        let (bounds, cutoff) = (Arc::clone(&self.bounds), self.options.cutoff);
+        let halves = self.each(&batch, 1, |nodes, scratch| {
+            nodes.iter().map(|node| node.halves(&bounds, cutoff, scratch)).collect()
+        });
+        let mut leaves = Vec::with_capacity(batch.len());
+        let mut parts: Vec<BoxPart> = Vec::with_capacity(2 * batch.len());
+        for (node, halves) in batch.into_iter().zip(halves) {
+            match halves {
+                Some(halves) => {
+                    parts.extend(halves);
+                    leaves.push(node.leaf);
+                }
+                None => {
+                    let bound = node.bound();
+                    self.unsplittable =
+                        Some(self.unsplittable.map_or(bound, |most| most.max(bound)));
+                    self.cover.close(node.leaf, None);
+                }
+            }
+        }
+        self.nodes += parts.len();
+        let chunk = if bounds.split_by() == SplitBy::Inputs { CHUNK } else { 2 };
+        let bounded = self
+            .each(&parts, chunk, |parts, scratch| bounds.bound(parts.to_vec(), cutoff, scratch));
+        let mut bounded = bounded.into_iter();
+        let mut halves = || (&mut bounded).take(2).collect();
+        leaves.into_iter().map(|leaf| (leaf, halves())).collect()
+    }
+
+    /// Works on so many at once, on all threads if that is asked for.
+    fn each<T: Sync, R: Send>(
+        &mut self,
+        list: &[T],
+        at_once: usize,
+        work: impl Fn(&[T], &mut BoxScratch) -> Vec<R> + Sync,
+    ) -> Vec<R> {
+        let chunks = list.len().div_ceil(at_once);
+        if self.scratch.len() < chunks {
+            self.scratch.resize_with(chunks, BoxScratch::default);
+        }
+        if self.options.parallel && chunks > 1 {
+            let each = list.par_chunks(at_once).zip(self.scratch.par_iter_mut());
+            let done: Vec<Vec<R>> = each.map(|(chunk, scratch)| work(chunk, scratch)).collect();
+            done.into_iter().flatten().collect()
+        } else {
+            let scratch = &mut self.scratch[0];
+            list.chunks(at_once).flat_map(|chunk| work(chunk, scratch)).collect()
+        }
+    }
+
+    fn improve_incumbent(
+        &mut self,
+        bounded: &[(OpenLeaf, Vec<BoundedBox>)],
+        watch: &mut impl FnMut(TreeEvent) -> ControlFlow<()>,
+    ) {
+        let open = bounded.iter().flat_map(|(_, halves)| halves);
+        let points = open.map(|bounded| &bounded.corner).filter(|corner| !corner.is_empty());
+        let points: Vec<&Vec<f64>> = points.collect();
+        let values = self.bounds.values_at(&points, &mut self.scratch[0]);
+        let best = values.into_iter().zip(points).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((margin, point)) = best.filter(|(value, _)| *value > self.best()) {
+            let better = Candidate { point: point.clone(), margin };
+            self.stopped |= watch(TreeEvent::Better(&better)).is_break();
+            self.incumbent = Some(better);
+        }
+    }
+
+    /// Puts halves in the place of their parent.
+    fn replace(&mut self, leaf: OpenLeaf, halves: Vec<BoundedBox>) {
+        let bounds: Vec<_> = halves.iter().map(|half| &half.bound).collect();
+        let leaves = self.cover.replace(leaf, &bounds).expect("halves cover their parent");
+        for (leaf, half) in leaves.into_iter().zip(halves) {
+            self.add(leaf, half);
+        }
+    }
+
+    fn add(&mut self, leaf: OpenLeaf, bounded: BoundedBox) {
+        self.depth = self.depth.max(bounded.part.part().depth());
+        self.made += 1;
+        if bounded.bound.value() < self.options.cutoff {
+            self.cover.close(leaf, None);
+            return;
+        }
+        let node = BoxNode { leaf, bounded, number: self.made };
+        if self.open.len() >= MOST_OPEN { self.dive.push(node) } else { self.open.push(node) }
+    }
+
+    /// What the tree proved and found.
+    ///
+    /// # Panics
+    /// When a part is lost.
+    pub fn finish(mut self, stop: BranchStop) -> BranchResult {
+        let open = self.open.len() + self.dive.len();
+        let nodes = std::mem::take(&mut self.open).into_vec();
+        for node in nodes.into_iter().chain(std::mem::take(&mut self.dive)) {
+            self.cover.close(node.leaf, None);
+        }
+        let bound = self.cover.complete().expect("every node is closed").bound;
+        let centre =
+            || Candidate { point: self.bounds.whole().lower().to_vec(), margin: f64::NEG_INFINITY };
+        let best = self.incumbent.take().unwrap_or_else(centre);
+        let Self { nodes, depth, trace, .. } = self;
+        BranchResult { bound, best, nodes, depth, open, trace, stop, leaves: Vec::new() }
+    }
+}

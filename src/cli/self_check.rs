@@ -1,0 +1,30 @@
+//! `--check-proofs`: the independent checker during a run.
+
+use std::path::Path;
+
+use anyhow::{Error, Result};
+use rw_adv::run::SelfCheck;
+
+#[derive(clap::Args)]
+pub struct SelfCheckArgs {
+    /// Check every robust and optimal answer before it is written, with a checker that shares no code: yes or no [default: yes with --fail-under]
+    ///
+    /// The proof of the answer is given to the checker of `rw-adv check-proof`, which reads the model with a reader of its own. A run ends with
+    /// an error if a proof does not hold. By itself, --fail-under goes without the check if the checker does not support the model.
+    #[arg(long, value_name = "WHETHER", num_args = 0..=1, default_missing_value = "yes", value_parser = ["yes", "no"], hide_short_help = true)]
+    check_proofs: Option<String>,
+}
+
+impl SelfCheckArgs {
+    /// The checker, if it was asked for, or if there is a `guard`.
+    pub fn open(&self, model: &Path, guard: bool) -> Result<Option<SelfCheck>> {
+        match self.check_proofs.as_deref() {
+            Some("yes") => SelfCheck::open(model).map(Some).map_err(Error::msg),
+            None if guard => {
+                let refused = |problem: &String| log::warn!("proofs are not checked: {problem}");
+                Ok(SelfCheck::open(model).inspect_err(refused).ok())
+            }
+            _ => Ok(None),
+        }
+    }
+}

@@ -123,7 +123,7 @@ impl LinearBounds {
     /// Bounds of a network that begins with the layers of these bounds' network, over the same set. Only what is behind them is bounded.
     ///
     /// # Panics
-    /// When it begins with other widths.
+    /// When it begins with other widths, or these bounds are behind a cut.
     pub fn extended(&self, network: &Arc<Network>, budget: &Budget) -> Self {
         let ours = self.network.widths();
         assert!(network.widths().starts_with(&ours), "the same layers to begin with");
@@ -170,7 +170,8 @@ impl LinearBounds {
         };
         let mut bounds = Self {
             network: Arc::clone(network),
-            neurons: NeuronBounds::new(set.part.clone(), network),
+            neurons: NeuronBounds::new(set.part.clone(), network)
+                .toward(build.known.and_then(|known| known.neurons().goal())),
             set: Arc::new(set),
             moves: Arc::new(moves),
             first,

@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use faer::Mat;
+use pulp::Arch;
 
 use super::functions::add_product;
 use super::relaxation::NeuronEnvelope;
@@ -87,6 +88,12 @@ struct SlopeRule {
     b0: f64,
 }
 
+/// The larger one: one instruction, where `max` takes care of NaN, too.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
 impl Envelope {
     fn new(moves: &MoveSet, allowance: Allowance, LinePair { above, below, .. }: LinePair) -> Self {
         let magnitude = above.magnitude() + below.as_ref().map_or(0.0, EnvelopeLine::magnitude);
@@ -125,10 +132,11 @@ impl Envelope {
         }
     }
 
-    fn slope(&self, theta: f64, k: usize) -> f64 {
-        let SlopeRule { a, a0, b, b0 } = self.rule(theta);
-        let w = self.below.as_ref().map_or(0.0, |below| below.slopes()[k]);
-        (a * self.above.slopes()[k] + a0).max(b * w + b0)
+    /// The slopes at `θ = 0`.
+    fn slopes(&self) -> impl Fn(usize) -> f64 + '_ {
+        let SlopeRule { a0, b0, .. } = self.rule(0.0);
+        let above = self.above.slopes();
+        move |k| larger(above[k] + a0, b0)
     }
 
     /// `out += weight · slopes`; the weight is not negative.
@@ -136,13 +144,21 @@ impl Envelope {
         let SlopeRule { a, a0, b, b0 } = self.rule(theta);
         let (a, a0, b, b0) = (weight * a, weight * a0, weight * b, weight * b0);
         let above = self.above.slopes();
+        // Compiled for the machine at hand; numbers do not depend on it.
         match &self.below {
             Some(below) if b != 0.0 => {
-                for ((out, v), w) in out.iter_mut().zip(above).zip(below.slopes()) {
-                    *out += (a * v + a0).max(b * w + b0);
-                }
+                let below = below.slopes();
+                Arch::new().dispatch(|| {
+                    for ((out, v), w) in out.iter_mut().zip(above).zip(below) {
+                        *out += larger(a * v + a0, b * w + b0);
+                    }
+                });
             }
-            _ => out.iter_mut().zip(above).for_each(|(out, v)| *out += (a * v + a0).max(b0)),
+            _ => Arch::new().dispatch(|| {
+                for (out, v) in out.iter_mut().zip(above) {
+                    *out += larger(a * v + a0, b0);
+                }
+            }),
         }
     }
 
@@ -284,9 +300,9 @@ impl Envelopes {
         NeuronEnvelope { theta, at_centre, reach: envelope.reach }
     }
 
-    /// The slope of an envelope in a move, at `θ = 0`.
-    pub fn slope(&self, column: usize, k: usize) -> f64 {
-        self.envelopes[column].slope(0.0, k)
+    /// The slopes of an envelope in moves, at `θ = 0`.
+    pub fn slopes(&self, column: usize) -> impl Fn(usize) -> f64 + '_ {
+        self.envelopes[column].slopes()
     }
 
     /// The value of an envelope at some moves, `θ g` left out, and its derivative in `θ`.

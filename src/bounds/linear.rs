@@ -100,7 +100,7 @@ impl LinearBounds {
 
     /// Points with a smaller value than this are left out of account: a bound is never lower.
     pub fn goal(&self) -> Option<f64> {
-        self.bounded.as_ref().and_then(|bounded| bounded.goal())
+        self.neurons.goal().map(|goal| goal.value)
     }
 
     /// Whether envelopes pass a part of the neuron on: where a budget binds. Elsewhere that does not help.
@@ -143,7 +143,7 @@ impl LinearBounds {
     pub fn envelope(&self, neuron: NeuronId) -> Option<(f64, impl Fn(usize) -> f64)> {
         let envelopes = &self.envelopes[neuron.layer];
         let column = envelopes.column(neuron.index)?;
-        Some((envelopes.of_column(column, 0.0).at_centre, move |k| envelopes.slope(column, k)))
+        Some((envelopes.of_column(column, 0.0).at_centre, envelopes.slopes(column)))
     }
 
     /// The sum of a constant and a support, which was rounded once more, rounded up.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+use super::bounded_part::BoundedPart;
 use super::build::BLOCK;
 use super::certified::EmptyPart;
 use super::envelope::{EnvelopeLine, Envelopes, LinePair};
@@ -39,6 +40,20 @@ impl OverPart<'_> {
     /// At least `Σ |slope| p` anywhere in the part, from the largest magnitude of a slope.
     fn reach(&self, steepest: f64) -> f64 {
         self.allowance.up(steepest * self.moves.budget())
+    }
+}
+
+/// What is known of the neurons in a part that their signs lead to, and how it came to be known.
+#[derive(Clone, Debug)]
+pub struct SignedPart {
+    neurons: NeuronBounds,
+    bounded: Arc<BoundedPart>,
+}
+
+impl SignedPart {
+    /// The intervals.
+    pub fn neurons(&self) -> &NeuronBounds {
+        &self.neurons
     }
 }
 
@@ -97,7 +112,7 @@ impl LinearBounds {
             part = if half == Half::AtLeast { at_least } else { at_most };
         }
         let moves = Arc::new(self.moves.within(&part));
-        let mut neurons = NeuronBounds::new(set.part.clone(), &self.network);
+        let mut neurons = NeuronBounds::new(set.part.clone(), &self.network).toward(known.goal());
         neurons.push_layer(known.layer(0).to_vec());
         let mut bounds = Self {
             set: Arc::new(set),
@@ -227,25 +242,38 @@ impl LinearBounds {
         Some(NarrowedBounds { bounds, moves: few })
     }
 
-    /// Bounds over the side of a part on which a neuron is on, or off. `known` are intervals of the part: those of these bounds, or as this function gave
-    /// them.
+    /// What is known of the part, for [`LinearBounds::signed`].
+    pub fn signed_part(&self) -> SignedPart {
+        let (neurons, bounded) = (self.neurons.clone(), Arc::clone(self.bounded_part()));
+        SignedPart { neurons, bounded }
+    }
+
+    /// Bounds over the side of a part on which a neuron is on, or off, with the lines of these bounds. `known` is what is known of the part: by these
+    /// bounds, or by bounds that were made of them.
     ///
     /// # Errors
     /// When nothing is there.
     ///
     /// # Panics
     /// When `known` are intervals of something else.
-    pub fn signed(&self, known: &NeuronBounds, sign: Sign) -> Result<Self, EmptyPart> {
-        let signs = known.part().sides_from(self.part());
+    pub fn signed(&self, known: &SignedPart, sign: Sign) -> Result<Self, EmptyPart> {
+        let SignedPart { neurons, bounded } = known;
+        let signs = neurons.part().sides_from(self.part());
         let only_signs = |sides: Vec<SplitSide>| sides.iter().all(|side| side.sign().is_some());
         assert!(signs.is_some_and(only_signs), "intervals of a part that signs lead to");
-        let side = known.part().side(SplitSide::Neuron(sign));
-        let mut part = self.with_neurons(known.over(side));
-        if part.demand(sign).is_none() {
-            let bounded = self.bounded_part();
-            return Err(EmptyPart::new(part.part().clone(), self.for_f32(), bounded));
+        let side = neurons.part().side(SplitSide::Neuron(sign));
+        let mut part = self.with_neurons(neurons.over(side).toward(self.neurons.goal()));
+        part.bounded = Some(Arc::clone(bounded));
+        match part.demand(sign) {
+            Some(()) => Ok(part),
+            None => Err(part.empty(bounded)),
         }
-        Ok(part)
+    }
+
+    /// That nothing is left of the part.
+    pub(super) fn empty(&self, bounded: &Arc<BoundedPart>) -> EmptyPart {
+        let (part, goal) = (self.part().clone(), self.neurons.goal());
+        EmptyPart::new(part, self.for_f32(), bounded, goal)
     }
 
     /// Cuts a neuron's interval to a sign, and bounds the layers behind it again. `None` if nothing is left between the bounds.

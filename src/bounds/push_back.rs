@@ -122,7 +122,7 @@ impl LinearBounds {
             }
             envelopes.add_to(&mut slopes, &shares);
             if layer == 0 {
-                add_product(&mut slopes, Mat::as_ref(&self.first.slopes), &coefficients);
+                self.add_first_layer(&mut slopes, &coefficients);
                 break;
             }
             coefficients = pull_back(self.network.affine(layer), &coefficients);
@@ -135,6 +135,21 @@ impl LinearBounds {
             }
         }
         MoveFunctions { slopes, constants }
+    }
+
+    /// Adds functions of the first layer's pre-activations to functions of the moves.
+    fn add_first_layer(&self, slopes: &mut Mat<f64>, coefficients: &Mat<f64>) {
+        let map = self.network.affine(0);
+        if coefficients.ncols() > 1 || self.moves.len() < map.inputs() {
+            return add_product(slopes, Mat::as_ref(&self.first.slopes), coefficients);
+        }
+        // One function of all moves: the weights as they are stored are fewer bytes than the slopes, and the same numbers.
+        let mut of_pixels = vec![0.0; map.inputs()];
+        map.apply_transposed(coefficients.col_as_slice(0), &mut of_pixels);
+        let moves = self.moves.moves().iter();
+        for (slope, m) in slopes.col_as_slice_mut(0).iter_mut().zip(moves) {
+            *slope += m.sign * of_pixels[m.pixel];
+        }
     }
 
     /// Turns the coefficients of a layer's outputs into those of its pre-activations. `mix` is told what goes to envelopes: their columns, shares

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::node::{BranchOn, Child, Expansion, Node};
 use super::options::Until;
 use super::proven::ProvenBound;
-use super::signs::{Aim, BoundedNode, SignNode, SignTreeCount};
+use super::signs::{BoundedNode, NodeGoal, SignNode, SignTreeCount};
 use crate::bounds::{LinearBounds, OpenLeaf};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
@@ -33,9 +33,9 @@ impl Expander<'_> {
     }
 
     /// What nodes that are split by signs are bounded for.
-    pub(super) fn aim(&self) -> Aim {
+    pub(super) fn node_goal(&self) -> NodeGoal {
         let Self { until, incumbent, .. } = *self;
-        Aim { until, incumbent }
+        NodeGoal { until, incumbent }
     }
 
     /// Splits a node, and bounds what it is split into.
@@ -53,7 +53,7 @@ impl Expander<'_> {
         proven: ProvenBound,
         sign_node: &SignNode,
     ) -> Expansion {
-        let Some(halves) = sign_node.split(&proven, &self.aim(), self.budget) else {
+        let Some(halves) = sign_node.split(&proven, &self.node_goal(), self.budget) else {
             return Expansion {
                 leaf,
                 children: vec![Child { proven, on: None }],

@@ -81,7 +81,7 @@ impl Expander<'_> {
         if !self.is_met(proven.bound.value()) && self.has_few_unstable(&linear) {
             let tree = SignTree::new(self.problem, linear, self.keep, self.sign_trees);
             let mut expansion = Expansion { leaf, children: Vec::new(), nodes: 1, point };
-            expansion.add(Arc::new(tree).root(proven, &self.aim(), self.budget));
+            expansion.add(Arc::new(tree).root(proven, &self.node_goal(), self.budget));
             return expansion;
         }
         let first = PixelNode { part: linear.whole(), proven, proof };

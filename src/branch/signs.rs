@@ -20,12 +20,12 @@ use crate::proof::Evidence;
 
 /// What bounds are made for: when they are low enough, and what cuts leave out of account.
 #[derive(Clone, Copy)]
-pub struct Aim {
+pub struct NodeGoal {
     pub until: Until,
     pub incumbent: f64,
 }
 
-impl Aim {
+impl NodeGoal {
     fn is_met(&self, bound: f64) -> bool {
         self.until.is_met(bound, self.incumbent)
     }
@@ -103,8 +103,13 @@ impl SignTree {
     }
 
     /// The node of the whole part, which is known to have a bound.
-    pub fn root(self: Arc<Self>, known: ProvenBound, aim: &Aim, budget: &Budget) -> BoundedNode {
-        self.bound(&self.linear, None, known, aim, budget)
+    pub fn root(
+        self: Arc<Self>,
+        known: ProvenBound,
+        node_goal: &NodeGoal,
+        budget: &Budget,
+    ) -> BoundedNode {
+        self.bound(&self.linear, None, known, node_goal, budget)
     }
 
     /// What multipliers prove of a part below, with evidence if that is kept.
@@ -124,7 +129,7 @@ impl SignTree {
         linear: &LinearBounds,
         warm_start: Option<&WarmStart>,
         known: ProvenBound,
-        aim: &Aim,
+        node_goal: &NodeGoal,
         budget: &Budget,
     ) -> BoundedNode {
         let sides = linear.part().sides_from(self.linear.part()).unwrap_or_default();
@@ -138,11 +143,11 @@ impl SignTree {
         let (proven, mut dual) = self.dual_bound(linear, &multipliers);
         let mut proven = proven.or_lower(&known);
         let leaf = |proven| BoundedNode { proven, point: point.clone(), sign_node: None };
-        if aim.is_met(proven.bound.value()) || budget.is_spent() {
+        if node_goal.is_met(proven.bound.value()) || budget.is_spent() {
             return leaf(proven);
         }
         let weights = self.problem.weights();
-        let cut = match linear.cut_by_multipliers(weights, &multipliers, aim.goal()) {
+        let cut = match linear.cut_by_multipliers(weights, &multipliers, node_goal.goal()) {
             Ok(cut) => cut,
             Err(empty) => return leaf(ProvenBound::of_empty(&empty, weights, self.keep)),
         };
@@ -151,7 +156,7 @@ impl SignTree {
         if of_cut.bound.value() < proven.bound.value() {
             (proven, dual) = (of_cut, dual_of_cut);
         }
-        if aim.is_met(proven.bound.value()) {
+        if node_goal.is_met(proven.bound.value()) {
             return leaf(proven);
         }
         let next = neuron_to_split(cut.neurons(), &dual, &excesses);
@@ -159,7 +164,7 @@ impl SignTree {
         let gone = count(linear.neurons()) - count(cut.neurons());
         let again = gone as f64 >= AGAIN * count(linear.neurons()) as f64;
         if gone > 0 && (next.is_none() || again) {
-            return self.bound(&cut, Some(&warm_start), proven, aim, budget);
+            return self.bound(&cut, Some(&warm_start), proven, node_goal, budget);
         }
         let (tree, known) = (Arc::clone(self), cut.signed_part());
         let sign_node = SignNode { tree, known, next, warm_start, multipliers };
@@ -230,14 +235,20 @@ impl SignNode {
     pub fn split(
         &self,
         known: &ProvenBound,
-        aim: &Aim,
+        node_goal: &NodeGoal,
         budget: &Budget,
     ) -> Option<[BoundedNode; 2]> {
         let neuron = self.next?;
-        Some([true, false].map(|on| self.half(Sign { neuron, on }, known, aim, budget)))
+        Some([true, false].map(|on| self.half(Sign { neuron, on }, known, node_goal, budget)))
     }
 
-    fn half(&self, sign: Sign, known: &ProvenBound, aim: &Aim, budget: &Budget) -> BoundedNode {
+    fn half(
+        &self,
+        sign: Sign,
+        known: &ProvenBound,
+        node_goal: &NodeGoal,
+        budget: &Budget,
+    ) -> BoundedNode {
         let linear = match self.tree.linear.signed(&self.known, sign) {
             Ok(linear) => linear,
             Err(empty) => {
@@ -249,9 +260,9 @@ impl SignNode {
         let multipliers = self.multipliers.clone();
         let multipliers = inherited(multipliers, self.known.neurons(), linear.neurons());
         let bound = self.tree.dual_bound(&linear, &multipliers).0.or_lower(known);
-        if aim.is_met(bound.bound.value()) {
+        if node_goal.is_met(bound.bound.value()) {
             return BoundedNode::leaf(bound);
         }
-        self.tree.bound(&linear, Some(&self.warm_start), bound, aim, budget)
+        self.tree.bound(&linear, Some(&self.warm_start), bound, node_goal, budget)
     }
 }

@@ -180,8 +180,13 @@ fn f32_logits(network: &Network, x: &[f64]) -> Vec<f32> {
     h
 }
 
+/// Random cases of a property; `RW_ADV_CASES` asks for so many times more.
+pub(super) fn cases() -> u32 {
+    1500 * std::env::var("RW_ADV_CASES").map_or(1, |text| text.parse::<u32>().expect("a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn no_point_leaves_the_intervals_or_exceeds_a_certificate(

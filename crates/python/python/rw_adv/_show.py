@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-from html import escape
 from typing import Any, Iterable, Optional, Sequence
 
 import numpy as np
@@ -25,6 +23,13 @@ COLOURS = {
 
 _STYLE = "border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums"
 _CELL = "padding:3px 10px;text-align:{align};border-bottom:1px solid rgba(128,128,128,.25)"
+
+
+def escape(text: str) -> str:
+    """Text as it stands in HTML."""
+    from html import escape as escaped
+
+    return escaped(text)
 
 
 def coloured(verdict: Optional[str]) -> str:
@@ -62,7 +67,9 @@ def picture(model: Model, original: npt.NDArray[np.float32], changed: npt.NDArra
     png = _native.strip(list(model.input_shape), original.reshape(-1).tolist(), changed.reshape(-1).tolist())
     if png is None:
         return ""
-    data = base64.b64encode(png).decode()
+    from base64 import b64encode
+
+    data = b64encode(png).decode()
     label = "image, changed image, difference (red: brighter, blue: darker)"
     return (
         f'<img alt="{label}" title="{label}" style="height:{height}px;max-width:none;image-rendering:pixelated;margin:0" '

@@ -15,6 +15,7 @@ mod merge;
 mod method;
 mod out;
 mod pages;
+mod pixels;
 mod radius;
 mod report;
 mod run_args;

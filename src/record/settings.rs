@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::onnx::Normalisation;
 use crate::search::Method;
 use crate::sets::Norm;
 use crate::solve::Goal;
@@ -32,6 +33,12 @@ pub struct CommonSettings {
     pub patience: usize,
     /// Time limit of each record in seconds, if any.
     pub time_limit: Option<f64>,
+    /// What classes are called, in the order of the model's outputs; none, if they have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// What was put before the model: its file is `model.onnx` beside the results then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalisation: Option<Normalisation>,
 }
 
 /// What was asked of an attack.

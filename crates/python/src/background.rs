@@ -44,12 +44,15 @@ pub struct Listener<'py> {
     each: bool,
 }
 
+/// Takes a record as JSON.
+type TakeRecord = Box<dyn FnMut(String) + Send>;
+
 /// What the work knows of the world outside.
 pub struct Outside {
     cancelled: Arc<AtomicBool>,
     count: Arc<Count>,
     /// Takes records, where somebody wants them.
-    tell: Option<Mutex<Box<dyn FnMut(String) + Send>>>,
+    tell: Option<Mutex<TakeRecord>>,
 }
 
 impl Outside {
@@ -95,7 +98,7 @@ pub fn run<T: Send + 'static>(
     let (sender, receiver) = mpsc::channel();
     let (cancelled, count) = (Arc::new(AtomicBool::new(false)), Arc::new(Count::default()));
     let told = sender.clone();
-    let tell: Box<dyn FnMut(String) + Send> = Box::new(move |record| {
+    let tell: TakeRecord = Box::new(move |record| {
         // Nobody listens any more after a second Ctrl-C.
         let _ = told.send(Event::Record(record));
     });

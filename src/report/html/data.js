@@ -37,17 +37,22 @@ function plural(count, one, many = one + "s") {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/// What a label is called: the name of its class, or its number.
+function named(label) {
+  return label == null ? "–" : data.settings.classes?.[label] ?? String(label);
+}
+
 /// What an adversary does, or would do: `4 → 9`.
 function move(record) {
-  return `${record.predicted} → ${record.target}`;
+  return `${named(record.predicted)} → ${named(record.target)}`;
 }
 
 /// A record in one sentence.
 function sentence(record) {
   const outcome = {
-    adversarial: `${record.predicted} is taken for ${record.target}`,
-    robust: `${record.predicted} is never taken for ${record.target}`,
-    unknown: `undecided whether ${record.predicted} can be taken for ${record.target}`,
+    adversarial: `${named(record.predicted)} is taken for ${named(record.target)}`,
+    robust: `${named(record.predicted)} is never taken for ${named(record.target)}`,
+    unknown: `undecided whether ${named(record.predicted)} can be taken for ${named(record.target)}`,
   }[record.verdict];
   const bound = record.upper_bound == null ? "" : `, bound ${number(record.upper_bound, 2)}`;
   return `Image ${record.image}: ${outcome}, margin ${number(record.margin, 2)}${bound}`;

@@ -33,7 +33,7 @@ function openDetail(record, among) {
 
 function detailBody(record) {
   const wrong = record.misclassified
-    ? element("p", { class: "notice" }, `Misclassified: labelled ${record.label}, predicted as ${record.predicted}.`)
+    ? element("p", { class: "notice" }, `Misclassified: labelled ${named(record.label)}, predicted as ${named(record.predicted)}.`)
     : null;
   const known = Object.keys(TITLES).filter((field) => record[field] != null && (record.nodes || !OF_TREES.includes(field)));
   const others = Object.keys(data.columns).filter((field) => !(field in TITLES) && record[field] != null);

@@ -1,8 +1,8 @@
 // Originals, adversaries and signed differences, painted when they are looked at.
 
 const PANELS = [
-  ["original", (record) => (record.label == null ? `the image, predicted as ${record.predicted}` : `the image, labelled ${record.label}`)],
-  ["adversary", (record) => (record.verdict === "adversarial" ? `taken for ${record.target}` : "the closest found")],
+  ["original", (record) => (record.label == null ? `the image, predicted as ${named(record.predicted)}` : `the image, labelled ${named(record.label)}`)],
+  ["adversary", (record) => (record.verdict === "adversarial" ? `taken for ${named(record.target)}` : "the closest found")],
   ["change", () => "the change: red brighter, blue darker"],
 ];
 
@@ -79,8 +79,18 @@ function eachChange(changes, act) {
   for (let k = 0; k < changes.length; k += 2) act(changes[k], changes[k + 1]);
 }
 
-/// The colour of the channel that changed most, the stronger the larger the change, on whatever is behind the canvas.
+/// Red for brighter and blue for darker, the stronger the larger the change, on whatever is behind the canvas. In a picture with colours every
+/// channel shows its own change, around grey.
 function paintChange(pixels, changes, channels) {
+  if (channels === 3) {
+    eachChange(changes, (place, level) => {
+      const [pixel, channel] = [Math.floor(place / 3), place % 3];
+      if (pixels[4 * pixel + 3] === 0) pixels.set([128, 128, 128, 255], 4 * pixel);
+      const share = FAINTEST + (1 - FAINTEST) * Math.min(1, Math.abs(level) / 255);
+      pixels[4 * pixel + channel] = Math.round(128 + Math.sign(level) * 127 * share);
+    });
+    return;
+  }
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const [brighter, darker] = dark ? [[255, 92, 80], [96, 160, 255]] : [[204, 0, 0], [0, 60, 220]];
   const strongest = new Map();

@@ -90,13 +90,14 @@ function table(part) {
 function cell(record, [field, , digits]) {
   const value = record[field];
   if (field === "image") {
-    const open = element("button", { type: "button", "aria-label": `Open image ${value}, target ${record.target}` }, String(value));
+    const open = element("button", { type: "button", "aria-label": `Open image ${value}, target ${named(record.target)}` }, String(value));
     return element("th", { scope: "row", class: "numeric" }, open);
   }
   if (field === "verdict") return element("td", {}, pill(value));
   if (field === "predicted" && record.misclassified) {
-    return element("td", { class: "numeric wrong", title: "misclassified" }, `✕ ${value}`);
+    return element("td", { class: "numeric wrong", title: "misclassified" }, `✕ ${named(value)}`);
   }
+  if (["label", "predicted", "target"].includes(field)) return element("td", { class: "numeric" }, named(value));
   return element("td", { class: digits == null ? "text" : "numeric" }, digits == null ? value ?? "–" : number(value, digits));
 }
 
@@ -131,7 +132,7 @@ function fillSelect(id, key, options) {
 }
 
 function listenToResults() {
-  const labels = (of) => [...new Set(records.map(of))].sort((a, b) => a - b).map((label) => [String(label), String(label)]);
+  const labels = (of) => [...new Set(records.map(of))].sort((a, b) => a - b).map((label) => [String(label), named(label)]);
   fillSelect("label-filter", "label", [["all", "all"], ...labels((record) => record.label ?? record.predicted)]);
   fillSelect("target-filter", "target", [["all", "all"], ...labels((record) => record.target)]);
   fillSelect("sort", "sort", COLUMNS.map(([field, title]) => [field, title.toLowerCase()]));

@@ -2,6 +2,7 @@
 
 pub mod attack;
 mod inspect;
+mod labels;
 mod maximize;
 pub mod radius;
 mod run;

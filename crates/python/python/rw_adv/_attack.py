@@ -575,6 +575,7 @@ def attack(
         "patience": integer("patience", patience, 1),
         "time_limit": seconds("time_limit", time_limit),
         "threads": checked_threads(threads),
+        "classes": list(loaded.classes or ()),
     }
     options = {
         "delta": positive("delta", delta),

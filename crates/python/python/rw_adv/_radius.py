@@ -282,6 +282,7 @@ def radius(
         "patience": integer("patience", patience, 1),
         "time_limit": seconds("time_limit", time_limit),
         "threads": checked_threads(threads),
+        "classes": list(loaded.classes or ()),
     }
     options = {
         "max_delta": None if max_delta is None else positive("max_delta", max_delta),

@@ -70,7 +70,9 @@ def picture(model: Model, original: npt.NDArray[np.float32], changed: npt.NDArra
     from base64 import b64encode
 
     data = b64encode(png).decode()
-    label = "image, changed image, difference (red: brighter, blue: darker)"
+    size = model._native.picture
+    meaning = "red: brighter, blue: darker" if size is None or size[2] == 1 else "each channel's change, around grey"
+    label = f"image, changed image, difference ({meaning})"
     return (
         f'<img alt="{label}" title="{label}" style="height:{height}px;max-width:none;image-rendering:pixelated;margin:0" '
         f'src="data:image/png;base64,{data}">'
@@ -110,11 +112,13 @@ def figure(
         axis.imshow(values, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
         axis.set_title(title, fontsize=10)
     difference = np.asarray(pictures[1], dtype=np.float64) - np.asarray(pictures[0], dtype=np.float64)
-    if difference.ndim == 3:
-        difference = difference.mean(axis=2)
-    shown = axes[2].imshow(difference, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
     axes[2].set_title(titles[2], fontsize=10)
-    fig.colorbar(shown, ax=axes[2], shrink=0.8)
+    if difference.ndim == 3:
+        # Every channel shows its own change, around grey.
+        axes[2].imshow(0.5 + difference / 2, interpolation="nearest")
+    else:
+        shown = axes[2].imshow(difference, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+        fig.colorbar(shown, ax=axes[2], shrink=0.8)
     for axis in axes:
         axis.set_xticks([])
         axis.set_yticks([])

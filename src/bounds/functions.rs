@@ -5,6 +5,7 @@ use std::sync::Arc;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
+use super::slopes::SlopeColumns;
 use crate::network::{self, AffineMap};
 
 /// Linear functions of a layer's outputs.
@@ -20,6 +21,8 @@ pub(super) struct LayerFunctions {
 /// Linear functions of the moves that lie above the rows they came from, rounding included.
 pub(super) struct MoveFunctions {
     pub slopes: Mat<f64>,
+    /// The slope that each function has in all moves but those that it depends on in a way of its own.
+    pub rests: Vec<f64>,
     pub constants: Vec<f64>,
 }
 
@@ -36,6 +39,7 @@ impl BoundedFunctions {
             if value < self.largest[row] {
                 self.largest[row] = value;
                 self.functions.constants[row] = other.functions.constants[row];
+                self.functions.rests[row] = other.functions.rests[row];
                 let slopes = other.functions.slopes.col_as_slice(row);
                 self.functions.slopes.col_as_slice_mut(row).copy_from_slice(slopes);
             }
@@ -46,23 +50,17 @@ impl BoundedFunctions {
 /// Linear functions of the moves that bounds of parts are made from.
 #[derive(Clone)]
 pub(super) struct StoredFunctions {
-    pub slopes: Arc<Mat<f64>>,
+    pub slopes: Arc<SlopeColumns>,
     pub constants: Vec<f64>,
     /// The largest magnitude of a slope, by function.
     pub steepest: Vec<f64>,
 }
 
 impl From<MoveFunctions> for StoredFunctions {
-    fn from(MoveFunctions { slopes, constants }: MoveFunctions) -> Self {
-        Self { steepest: steepest(&slopes), slopes: Arc::new(slopes), constants }
+    fn from(MoveFunctions { slopes, rests, constants }: MoveFunctions) -> Self {
+        let slopes = SlopeColumns::new(slopes, &rests);
+        Self { steepest: slopes.steepest(), slopes: Arc::new(slopes), constants }
     }
-}
-
-/// The largest magnitude in each column.
-pub(super) fn steepest(slopes: &Mat<f64>) -> Vec<f64> {
-    let steepest =
-        |j| slopes.col_as_slice(j).iter().fold(0.0_f64, |most: f64, v: &f64| most.max(v.abs()));
-    (0..slopes.ncols()).map(steepest).collect()
 }
 
 /// Linear functions of the moves above and below some neurons of a layer.
@@ -87,6 +85,14 @@ impl LayerLines {
     pub fn push(&mut self, neurons: &[usize], above: MoveFunctions, below: MoveFunctions) {
         self.neurons.extend(neurons);
         self.blocks.push([above.into(), below.into()]);
+    }
+
+    /// How many numbers the slopes take.
+    pub fn numbers(&self) -> usize {
+        let of_block = |of: &StoredFunctions| -> usize {
+            (0..of.constants.len()).map(|column| of.slopes.numbers(column)).sum()
+        };
+        self.blocks.iter().flatten().map(of_block).sum()
     }
 
     /// The functions of each neuron.

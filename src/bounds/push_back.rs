@@ -4,7 +4,7 @@
 use faer::Mat;
 
 use super::envelope::EnvelopeShares;
-use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, add_product, pull_back};
+use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, pull_back};
 use super::interval::Interval;
 use super::linear::LinearBounds;
 use super::relaxation::{BoundedRelu, ReluRelaxation, RowSum, UpperRelaxation, default_slope};
@@ -109,6 +109,7 @@ impl LinearBounds {
     ) -> MoveFunctions {
         let LayerFunctions { layers, mut coefficients, mut constants, mut magnitudes } = rows;
         let mut slopes = Mat::zeros(self.moves.len(), constants.len());
+        let mut rests = vec![0.0; constants.len()];
         for layer in (0..layers).rev() {
             visit(layer, &coefficients);
             let envelopes = &self.envelopes[layer];
@@ -120,12 +121,15 @@ impl LinearBounds {
                 let sum = self.relax_row(layer, through, &relaxation, sum, mix);
                 (constants[row], magnitudes[row]) = sum.finish();
             }
-            envelopes.add_to(&mut slopes, &shares);
+            envelopes.add_to(&mut slopes, &mut rests, &shares);
             if layer == 0 {
-                add_product(&mut slopes, Mat::as_ref(&self.first.slopes), &coefficients);
+                self.first.slopes.add_product(&mut slopes, &mut rests, &coefficients);
                 break;
             }
             coefficients = pull_back(self.network.affine(layer), &coefficients);
+        }
+        for (row, &rest) in rests.iter().enumerate().filter(|(_, rest)| **rest != 0.0) {
+            slopes.col_as_slice_mut(row).iter_mut().for_each(|slope| *slope += rest);
         }
         for (row, constant) in constants.iter_mut().enumerate() {
             *constant += self.allowance.of(magnitudes[row]);
@@ -134,7 +138,7 @@ impl LinearBounds {
                 *constant = f64::INFINITY;
             }
         }
-        MoveFunctions { slopes, constants }
+        MoveFunctions { slopes, rests, constants }
     }
 
     /// Turns the coefficients of a layer's outputs into those of its pre-activations. `mix` is told what goes to envelopes: their columns, shares
@@ -150,8 +154,12 @@ impl LinearBounds {
         let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
         let stability = self.neurons.stabilities(layer);
         for (j, q) in coefficients.iter_mut().enumerate() {
-            let column = envelopes.column(j);
             let by = relaxation(NeuronId { layer, index: j });
+            // Behind a convolution most neurons count for nothing.
+            if *q == 0.0 && matches!(by, ReluRelaxation::Lines { .. }) {
+                continue;
+            }
+            let column = envelopes.column(j);
             let (interval, stability) = (intervals[j], stability(j, intervals[j]));
             let envelope = column.map(|column| envelopes.of_column(column, by.theta()));
             let relu = BoundedRelu { interval, stability, envelope };

@@ -318,9 +318,12 @@ impl LinearBounds {
         let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
         // What is known to be stable needs nothing better.
         let mut unstable = self.wanted_among(layer, &intervals);
-        let most_numbers = self.most_numbers();
-        if self.moves.len().saturating_mul(2 * unstable.len()) > most_numbers {
+        let (most_numbers, most) = (self.most_numbers(), self.most_neurons(layer));
+        let numbers = self.moves.len().saturating_mul(2 * unstable.len());
+        if numbers > most_numbers || unstable.len() > most {
             unstable.sort_by(|&a, &b| by_gap(intervals[a], intervals[b]).then(a.cmp(&b)));
+            // The looser intervals of the others stay.
+            unstable.truncate(most);
         }
         let enveloped = self.above == UpperRelaxation::Envelopes;
         let mut lines = LayerLines::default();

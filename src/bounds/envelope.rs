@@ -18,9 +18,8 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::functions::add_product;
 use super::relaxation::NeuronEnvelope;
-use super::slopes::{SlopeColumns, SparseColumn};
+use super::slopes::{SlopeColumns, SparseColumn, add_product};
 use crate::sets::{Allowance, MoveSet};
 
 /// With a smaller budget the corners of the simplex are not told apart: slopes are the larger ones of both lines, which is above them.
@@ -320,6 +319,12 @@ impl Envelopes {
 
     pub fn len(&self) -> usize {
         self.envelopes.len()
+    }
+
+    /// How many numbers the slopes of one of them take, on average.
+    pub fn mean_numbers(&self) -> f64 {
+        let numbers: usize = self.envelopes.iter().map(|envelope| envelope.above.numbers()).sum();
+        if self.len() == 0 { 0.0 } else { numbers as f64 / self.len() as f64 }
     }
 
     /// What the relaxation of a ReLU needs to know of an envelope at a `θ`.

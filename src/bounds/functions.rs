@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::Mat;
 
 use super::slopes::SlopeColumns;
-use crate::network::{self, AffineMap};
+use crate::network::AffineMap;
 
 /// Linear functions of a layer's outputs.
 pub(super) struct LayerFunctions {
@@ -114,31 +113,4 @@ pub(super) fn pull_back(map: &AffineMap, functions: &Mat<f64>) -> Mat<f64> {
     let mut below = Mat::zeros(map.inputs(), 1);
     map.apply_transposed(functions.col_as_slice(0), below.col_as_slice_mut(0));
     below
-}
-
-/// Whether a row of weights has anything but zeros.
-fn is_used(weights: &Mat<f64>, j: usize) -> bool {
-    (0..weights.ncols()).any(|row| weights[(j, row)] != 0.0)
-}
-
-/// If more of the columns are used it is not worth leaving the others out.
-const MOSTLY_USED: f64 = 0.9;
-
-/// `out += m · weights`. One row's weights are mostly zeros.
-pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
-    if m.ncols() == 0 {
-        return;
-    }
-    if weights.ncols() > 1 {
-        let used: Vec<usize> = (0..weights.nrows()).filter(|&j| is_used(weights, j)).collect();
-        if used.len() as f64 > MOSTLY_USED * weights.nrows() as f64 {
-            matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
-            return;
-        }
-        let columns = Mat::from_fn(m.nrows(), used.len(), |k, j| m[(k, used[j])]);
-        let weights = Mat::from_fn(used.len(), weights.ncols(), |j, row| weights[(used[j], row)]);
-        matmul(out.as_mut(), Accum::Add, columns.as_ref(), weights.as_ref(), 1.0, Par::Seq);
-        return;
-    }
-    network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
 }

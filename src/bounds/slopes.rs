@@ -10,10 +10,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use faer::Mat;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 
-use super::functions::add_product;
-use crate::network::AffineMap;
+use crate::network::{self, AffineMap};
 use crate::sets::{Move, MoveSet};
 
 /// The slopes of the first layer are stored up to so many numbers (256 MB). Above that they are read from the layer's weights.
@@ -252,6 +252,33 @@ fn add_column(out: &mut [f64], rest: &mut f64, weight: f64, column: SparseColumn
     for (&k, slope) in column.places.iter().zip(column.slopes) {
         out[k as usize] += weight * (slope - column.rest);
     }
+}
+
+/// Whether a row of weights has anything but zeros.
+fn is_used(weights: &Mat<f64>, j: usize) -> bool {
+    (0..weights.ncols()).any(|row| weights[(j, row)] != 0.0)
+}
+
+/// If more of the columns are used it is not worth leaving the others out.
+const MOSTLY_USED: f64 = 0.9;
+
+/// `out += m · weights`. One row's weights are mostly zeros.
+pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
+    if m.ncols() == 0 {
+        return;
+    }
+    if weights.ncols() > 1 {
+        let used: Vec<usize> = (0..weights.nrows()).filter(|&j| is_used(weights, j)).collect();
+        if used.len() as f64 > MOSTLY_USED * weights.nrows() as f64 {
+            matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
+            return;
+        }
+        let columns = Mat::from_fn(m.nrows(), used.len(), |k, j| m[(k, used[j])]);
+        let weights = Mat::from_fn(used.len(), weights.ncols(), |j, row| weights[(used[j], row)]);
+        matmul(out.as_mut(), Accum::Add, columns.as_ref(), weights.as_ref(), 1.0, Par::Seq);
+        return;
+    }
+    network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
 }
 
 #[cfg(test)]

@@ -126,6 +126,14 @@ impl AffineMap {
         self.weights.add_product(h, out);
     }
 
+    /// `out += W h`.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub(crate) fn add_product(&self, h: &[f64], out: &mut [f64]) {
+        self.weights.add_product(h, out);
+    }
+
     /// `out = at + W change`: the value at a point that differs by `change` from one where it is `at`. Fast where `change` is mostly zeros.
     ///
     /// # Panics

@@ -3,7 +3,7 @@
 const TITLES = {
   image: "image", name: "file", label: "true label", predicted: "predicted", target: "target", verdict: "verdict",
   margin: "margin (f64)", margin_f32: "margin (f32, ONNX file)", margin_png: "margin of the PNG", upper_bound: "bound",
-  gap: "gap", optimal: "optimal", bound_method: "bound proven by", claimed_bound: "claimed bound, no proof",
+  loose_bound: "bound, too loose to say anything", gap: "gap", optimal: "optimal", bound_method: "bound proven by", claimed_bound: "claimed bound, no proof",
   distance: "distance", changed_pixels: "changed pixels", delta: "budget", norm: "norm", starts: "starts",
   regions: "regions", lps: "LPs", iterations: "simplex iterations", nodes: "nodes", depth: "depth",
   open_nodes: "open nodes", seconds: "seconds", seconds_to_best: "seconds to the best", stop: "ended by",

@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
 
+/// What stands for a bound that says nothing.
+const LOOSE: &str = ">1e3x";
+
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
     writeln!(
@@ -37,13 +40,22 @@ pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Res
         record.target,
         paint.verdict(record.verdict, 11),
         record.margin,
-        record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
+        bound(record),
         record.distance,
         record.changed_pixels,
         record.stats.starts,
         record.stats.seconds,
         if wrong { "  misclassified" } else { "" }
     )
+}
+
+/// The bound, where it says something.
+fn bound(record: &AttackRecord) -> String {
+    match record.upper_bound {
+        Some(_) if record.has_loose_bound() => LOOSE.into(),
+        Some(bound) => format!("{bound:.4}"),
+        None => "-".into(),
+    }
 }
 
 /// The lines below the table.
@@ -71,6 +83,13 @@ pub fn summary(
             out,
             "{} decided by branching, {} optimal; {} nodes",
             summary.by_branching, summary.optimal, summary.nodes
+        )?;
+    }
+    if summary.loose_bounds > 0 {
+        writeln!(
+            out,
+            "bounds of {} are {LOOSE}: over 1000 times as far above the margin as the margin (or 1) is large, which says nothing",
+            summary.loose_bounds
         )?;
     }
     if skipped > 0 {

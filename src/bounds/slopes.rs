@@ -20,7 +20,7 @@ use crate::sets::{Move, MoveSet};
 const MOST_NUMBERS: usize = 32 << 20;
 
 /// With fewer numbers columns are stored as they are.
-const SMALLEST_SPARSE: usize = 1 << 16;
+const SMALLEST_SPARSE: usize = 1 << 14;
 
 /// Columns are stored sparse if that takes at most this share of the numbers.
 const SPARSE_SHARE: f64 = 0.25;

@@ -169,6 +169,12 @@ impl AffineMap {
         (0..self.outputs()).map(magnitude).collect()
     }
 
+    /// The same map, stored dense.
+    #[cfg(test)]
+    pub(crate) fn stored_dense(&self) -> Self {
+        Self { weights: Arc::new(self.weights.stored_dense()), bias: self.bias.clone() }
+    }
+
     /// The map with the absolute values of the weights, and no bias.
     pub(crate) fn absolute(&self) -> Self {
         let weights = Arc::new(self.weights.absolute());

@@ -57,6 +57,13 @@ impl Weights {
         Self::Dense(DenseMatrix::new(weights))
     }
 
+    /// The same, stored dense.
+    #[cfg(test)]
+    pub fn stored_dense(&self) -> Self {
+        let weight = |i: usize, j: usize| self.get(i, j);
+        Self::Dense(DenseMatrix::new(Mat::from_fn(self.outputs(), self.inputs(), weight)))
+    }
+
     /// The absolute values.
     pub fn absolute(&self) -> Self {
         let row = |i: usize| self.row(i).map(|(input, weight)| (input as u32, weight.abs()));

@@ -16,8 +16,8 @@ use faer::{Accum, Mat, MatRef, Par};
 use crate::network::{self, AffineMap};
 use crate::sets::{Move, MoveSet};
 
-/// The slopes of the first layer are stored up to so many numbers (256 MB). Above that they are read from the layer's weights.
-const MOST_NUMBERS: usize = 32 << 20;
+/// The slopes of the first layer are stored up to so many numbers (64 MB). Above that they are read from the layer's weights.
+const MOST_NUMBERS: usize = 8 << 20;
 
 /// With fewer numbers columns are stored as they are.
 const SMALLEST_SPARSE: usize = 1 << 14;

@@ -164,6 +164,12 @@ impl Iterator for SparseLine<'_> {
     }
 }
 
+impl DoubleEndedIterator for SparseLine<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.range.next_back().map(|at| self.at(at))
+    }
+}
+
 /// Products with more zeros than this share skip them; with fewer, rows are read in order.
 const MOSTLY_ZEROS: f64 = 0.5;
 

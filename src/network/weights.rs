@@ -190,6 +190,15 @@ impl Iterator for MapRow<'_> {
     }
 }
 
+impl DoubleEndedIterator for MapRow<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            RowEntries::Dense(row) => row.next_back().map(|(input, weight)| (input, *weight)),
+            RowEntries::Sparse(row) => row.next_back(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ const PER_KIND: usize = 50;
 const FEWEST_PER_KIND: usize = 5;
 
 /// Products with weights that the check takes at most, about, in all its runs.
-const MOST_PRODUCTS: usize = 1 << 28;
+const MOST_PRODUCTS: usize = 1 << 27;
 
 /// Unit roundoff of f32.
 const F32_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;

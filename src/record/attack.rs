@@ -20,7 +20,7 @@ use crate::solve::Stop;
 pub const ATTACK_SCHEMA: &str = "rw-adv/1";
 
 /// A bound that is further above the margin than so many times the margin, or than so much if that is more, says nothing.
-const LOOSE: f64 = 1000.0;
+const LOOSE: f64 = 100.0;
 
 /// What is known about one image and target. What was not computed is `null`, never a made-up number.
 #[derive(Clone, Debug, Serialize, Deserialize)]

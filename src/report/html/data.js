@@ -8,7 +8,7 @@ const VERDICTS = ["adversarial", "robust", "unknown"];
 const MARKS = { adversarial: "✕", robust: "✓", unknown: "?" };
 
 /// As in the table on the terminal: a bound is loose from this multiple of the margin on, or of 1 if that is more.
-const LOOSE = 1000;
+const LOOSE = 100;
 
 const records = Array.from({ length: data.count }, (_, k) => {
   const record = { k, curve: pairs(data.curves[k]), bounds: pairs(data.bounds[k]), largest: data.largest[k] };

@@ -6,7 +6,7 @@ use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
 
 /// What stands for a bound that says nothing.
-const LOOSE: &str = ">1e3x";
+const LOOSE: &str = ">100x";
 
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
@@ -88,7 +88,7 @@ pub fn summary(
     if summary.loose_bounds > 0 {
         writeln!(
             out,
-            "bounds of {} are {LOOSE}: over 1000 times as far above the margin as the margin (or 1) is large, which says nothing",
+            "bounds of {} are {LOOSE}: over 100 times as far above the margin as the margin (or 1) is large, which says nothing",
             summary.loose_bounds
         )?;
     }
@@ -122,4 +122,23 @@ pub fn summary(
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Summarize, record};
+
+    #[test]
+    fn a_bound_that_says_nothing_is_shown_as_such_and_explained() {
+        let loose =
+            record(0, 2, "unknown", r#","margin":0.76,"upper_bound":593661.0,"gap":593660.24"#);
+        let wide = record(1, 2, "unknown", r#","margin":0.76,"upper_bound":60.0,"gap":59.24"#);
+        assert!(loose.has_loose_bound() && !wide.has_loose_bound());
+        assert_eq!([bound(&loose), bound(&wide)], [LOOSE, "60.0000"]);
+        let mut out = Vec::new();
+        summary(&mut out, &AttackSummary::of(&[loose, wide], 2, false), 1.0, 0).expect("written");
+        let text = String::from_utf8(out).expect("text");
+        assert!(text.contains("bounds of 1 are >100x"), "{text}");
+    }
 }

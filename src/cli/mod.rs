@@ -84,7 +84,7 @@ fn run(typed: Vec<OsString>) -> Result<ExitCode> {
         None if args.name => finished(supports::name()),
         None => attack::run(args.attack, screen),
         Some(Command::Radius(args)) => radius::run(args, screen),
-        Some(Command::Maximize(args)) => maximize::run(args),
+        Some(Command::Maximize(args)) => maximize::run(args, screen),
         Some(Command::Verify(args)) => verify::run(args, screen),
         Some(Command::Supports(args)) => finished(supports::run(&args)),
         Some(Command::CheckProof(args)) => check_proof::run(&args),

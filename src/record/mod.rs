@@ -16,6 +16,7 @@ mod stats;
 mod stored;
 mod summary;
 mod verify;
+mod work_state;
 
 pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
@@ -36,6 +37,8 @@ pub use stats::SolveStats;
 pub use stored::StoredRun;
 pub use summary::{AttackSummary, Averages, RadiusSummary};
 pub use verify::{RecordedResult, VERIFY_SCHEMA, VerifyInstance, VerifyRecord, VerifySummary};
+
+pub use work_state::{PhaseTimes, WorkState};
 
 pub use crate::judge::Verdict;
 

@@ -16,4 +16,4 @@ pub mod text;
 pub use gallery::gallery;
 pub use paint::Paint;
 pub use png::strip;
-pub use progress::{Progress, with_bar_aside};
+pub use progress::{Progress, ProgressMode, with_bar_aside};

@@ -24,6 +24,7 @@ mod stored;
 mod threads;
 mod whole_file;
 mod witness;
+mod work_observer;
 
 pub use batch::{Batch, BatchResult, Destination, RunError, RunLimits};
 pub use error::StoreError;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::result::{Curve, SearchStop};
+use super::result::{Curve, SearchEvent, SearchStop};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
@@ -18,8 +18,8 @@ pub(super) struct Incumbent<'s> {
     pub curve: Curve,
     /// The time limit of the search.
     pub budget: &'s Budget<'s>,
-    /// Called with every better point.
-    better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+    /// Called with every better point and after every start.
+    watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     /// Whether that callback has returned `Break`.
     broken_off: bool,
     /// Starts in a row without gain before the search ends.
@@ -34,14 +34,14 @@ impl<'s> Incumbent<'s> {
         problem: &Problem,
         patience: usize,
         budget: &'s Budget<'s>,
-        better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+        watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     ) -> Self {
         let mut trace = problem.trace();
         let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
-        let broken_off = better(&best).is_break();
-        Self { best, time_to_best, curve, budget, better, broken_off, patience, idle: 0 }
+        let broken_off = watch(SearchEvent::Better(&best)).is_break();
+        Self { best, time_to_best, curve, budget, watch, broken_off, patience, idle: 0 }
     }
 
     /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
@@ -51,7 +51,7 @@ impl<'s> Incumbent<'s> {
             self.best = candidate;
             self.time_to_best = self.budget.elapsed();
             self.curve.push((self.time_to_best, self.best.margin));
-            self.broken_off |= (self.better)(&self.best).is_break();
+            self.broken_off |= (self.watch)(SearchEvent::Better(&self.best)).is_break();
         }
         gained
     }
@@ -59,6 +59,7 @@ impl<'s> Incumbent<'s> {
     /// Counts a start that was followed to its end, or that could not be made.
     pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
+        self.broken_off |= (self.watch)(SearchEvent::StartFinished).is_break();
     }
 
     /// Why to stop now, if there is a reason.

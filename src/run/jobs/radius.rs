@@ -44,10 +44,10 @@ impl Job for RadiusJob {
         (): &(),
         _: Key,
         budget: &Budget,
-        _: &dyn Observer,
+        observer: &dyn Observer,
     ) -> Result<Radii, BoxError> {
         let asked = (item.predicted, &item.targets[..]);
-        Ok(radii(&self.model, &item.sample, asked, &self.options, budget)?)
+        Ok(radii(&self.model, &item.sample, asked, &self.options, budget, observer)?)
     }
 
     fn record(&self, item: &ImageTargets, _: Key, answer: &Radii, seconds: f64) -> RadiusRecord {

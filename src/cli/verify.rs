@@ -97,10 +97,10 @@ pub fn run(args: VerifyArgs, screen: Screen) -> Result<ExitCode> {
     let mut terminal = Terminal::new(screen, args.run.json, keeps, batch.left());
     terminal.begin::<VerifyRecord>()?;
     let result = batch.run(&args.run.limits(), &clock, &mut terminal);
-    let seconds = result.elapsed.as_secs_f64();
+    let seconds = result.new_seconds();
     let told = result.stored.map_err(Into::into).and_then(|()| {
         terminal.print_text(|out| {
-            text::continued(out, result.finished_before)?;
+            text::continued(out, result.finished_before, result.records.len())?;
             text::verify::summary(out, &result.summary, seconds)
         })
     });

@@ -18,6 +18,7 @@ mod summary;
 mod verify;
 mod work_state;
 
+pub(crate) use attack::change_text;
 pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
 pub use contents::Contents;
@@ -28,13 +29,14 @@ pub(crate) use outcome::{ImageOutcome, by_image};
 pub use outcome::{ImageOutcomes, image_outcomes};
 pub use plan::Plan;
 pub use radius::{RADIUS_SCHEMA, RadiusRecord};
+pub(crate) use settings::setting_text;
 pub use settings::{
     AttackSettings, CommonSettings, MaximizeSettings, RadiusSettings, VerifySettings,
 };
 pub(crate) use sketch::thinned;
 pub use sketch::{PictureSize, Sketch, Sketches};
 pub use stats::SolveStats;
-pub use stored::StoredRun;
+pub use stored::{RunOrigin, StoredRun};
 pub use summary::{AttackSummary, Averages, RadiusSummary};
 pub use verify::{RecordedResult, VERIFY_SCHEMA, VerifyInstance, VerifyRecord, VerifySummary};
 

@@ -1,5 +1,6 @@
 //! Rendering: records become tables, pictures, figures and one page. Nothing here opens a file.
 
+mod captions;
 pub mod csv;
 pub mod figure;
 mod gallery;

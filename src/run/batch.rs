@@ -14,7 +14,6 @@ use super::job::{BoxError, Job, Sink};
 use super::manifest::{Manifest, keys_of};
 use super::record_files::RecordFiles;
 use super::store::{OpenMode, OpenStore, Store};
-use super::stored::read_run;
 use super::witness::Pictures;
 use super::work_observer::WorkObserver;
 use crate::budget::Budget;
@@ -90,6 +89,13 @@ pub struct BatchResult<J: Job> {
     pub solved: Result<(), RunError>,
     /// Whether summary and report could be written.
     pub stored: Result<(), StoreError>,
+}
+
+impl<J: Job> BatchResult<J> {
+    /// Seconds since the run was begun; `None` if there was nothing to do.
+    pub fn new_seconds(&self) -> Option<f64> {
+        (self.records.len() > self.finished_before).then(|| self.elapsed.as_secs_f64())
+    }
 }
 
 impl<'j, J: Job> Batch<'j, J> {
@@ -275,8 +281,8 @@ fn finish<J: Job>(
     if contents.has_summary() && !store.is_attempt {
         write_summary(directory, J::Record::SCHEMA, summary, settings, elapsed)?;
     }
-    if contents.has_report() && !store.is_attempt {
-        write_report(directory, &read_run(directory)?)?;
+    if !store.is_attempt {
+        write_report(directory)?;
     }
     Ok(())
 }

@@ -43,6 +43,6 @@ pub use record_set::RecordSet;
 pub use self_check::{Claimed, SelfCheck};
 pub use shard::Shard;
 pub use store::OpenMode;
-pub use stored::read_run;
+pub use stored::{contents_of, read_run};
 pub use threads::{MOST_THREADS, granted_cpus, has_spare_threads, on_threads};
 pub use witness::{Pictures, SavedWitness};

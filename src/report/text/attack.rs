@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
+use crate::report::text::duration;
 
 /// The table's head.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
@@ -50,7 +51,7 @@ pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Res
 pub fn summary(
     out: &mut impl Write,
     summary: &AttackSummary,
-    seconds: f64,
+    seconds: Option<f64>,
     skipped: usize,
 ) -> io::Result<()> {
     if summary.interrupted {
@@ -59,8 +60,9 @@ pub fn summary(
     let verdicts = summary.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
     writeln!(
         out,
-        "{} searched in {seconds:.1} s: {}; {} starts, {} regions, {} LPs",
+        "{} searched{}: {}; {} starts, {} regions, {} LPs",
         summary.records,
+        duration(seconds),
         verdicts.collect::<Vec<_>>().join(", "),
         summary.starts,
         summary.regions,

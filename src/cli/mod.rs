@@ -4,6 +4,7 @@ mod args;
 mod attack;
 mod branch;
 mod check_proof;
+mod compare;
 mod complaint;
 mod config;
 mod exports;
@@ -89,6 +90,7 @@ fn run(typed: Vec<OsString>) -> Result<ExitCode> {
         Some(Command::Supports(args)) => finished(supports::run(&args)),
         Some(Command::CheckProof(args)) => check_proof::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Inspect { model, json }) => finished(inspect::run(&model, json)),

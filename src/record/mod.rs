@@ -2,6 +2,7 @@
 
 mod attack;
 mod changes;
+mod comparison;
 mod contents;
 mod inspection;
 pub mod json;
@@ -21,6 +22,10 @@ mod work_state;
 pub(crate) use attack::change_text;
 pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
+pub use comparison::{
+    ComparedChange, ComparedNumber, ComparedPoint, Comparison, compare_attacks, compare_instances,
+    compare_radii,
+};
 pub use contents::Contents;
 pub use inspection::{InspectedNode, Inspection, LayerSize, NodeRole, TractComparison};
 pub use key::{Key, Resumable, StoredWitness, Summarize};

@@ -206,8 +206,8 @@ fn a_finished_run_is_continued_by_doing_nothing() {
     finish(ATTACK, &out, &["--resume", "--threads", "1"]);
     let before = (timeless_records(&out.join("results.jsonl")), files(&out.join("adversarial")));
     let printed = finish(ATTACK, &out, &["--resume", "--threads", "2"]);
-    assert!(printed.contains("continued: 36 were finished before"), "{printed}");
-    assert!(printed.contains("36 searched in "), "{printed}");
+    assert!(printed.contains("nothing to do: all 36 were finished before"), "{printed}");
+    assert!(printed.contains("36 searched: "), "{printed}");
     assert_eq!(
         (timeless_records(&out.join("results.jsonl")), files(&out.join("adversarial"))),
         before

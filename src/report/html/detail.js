@@ -34,6 +34,8 @@ function openDetail(record, among) {
   byId("previous").disabled = place <= 0;
   byId("next").disabled = place < 0 || place >= among.length - 1;
   if (!dialog.open) dialog.showModal();
+  // What had the focus may be gone with the record before.
+  if (!dialog.contains(document.activeElement)) byId("close").focus();
   dialog.scrollTop = 0;
   history.replaceState(null, "", address(record));
   const sheet = byId("detail-body").querySelector(".sheet");

@@ -106,12 +106,12 @@ function verifyOverview() {
 }
 
 /// Inputs and outputs that are listed, at most.
-const LISTED = 400;
+const LISTED = 200;
 
 function maximumOverview() {
   const record = records[0];
   if (!record) return [];
-  const list = (title, letter, values) => element("div", { class: "panel" }, element("h3", {}, title),
+  const list = (title, letter, values) => element("div", { class: "panel whole" }, element("h3", {}, title),
     element("dl", { class: "facts numbers" }, ...values.slice(0, LISTED).map((value, k) => element("div", {}, element("dt", {}, `${letter}${k}`), element("dd", {}, number(value, 4))))),
     values.length > LISTED ? element("p", { class: "quiet" }, `The first ${LISTED} of ${values.length}; all are in point.npy.`) : null);
   const bound = record.upper_bound == null ? "no bound" : `at most ${number(record.upper_bound, 6)}, proven`;

@@ -16,7 +16,7 @@ use crate::data::{Colour, PictureLayout};
 use crate::record::{PictureSize, Sketch, Sketches, append_varint};
 
 /// The most characters that pictures may take.
-const ROOM: usize = 2_200_000;
+const ROOM: usize = 2_400_000;
 /// Bits of a value and whether exact values are there, the best first.
 const QUALITIES: [(u32, bool); 5] = [(8, true), (8, false), (6, false), (5, false), (4, false)];
 

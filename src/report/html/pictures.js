@@ -148,7 +148,7 @@ function largePanels(record) {
   for (const [panel, caption] of PANELS) {
     const text = caption(record);
     const canvas = canvasOf(record, panel, text);
-    const button = element("button", { type: "button", class: "enlarge", "aria-pressed": "false", title: "Enlarge" }, canvas);
+    const button = element("button", { type: "button", class: "enlarge", "aria-pressed": "false", "aria-label": `Enlarge ${text}`, title: "Enlarge" }, canvas);
     const figure = element("figure", {}, button, element("figcaption", {}, text));
     button.addEventListener("click", () => enlarge(all, figure, hint));
     canvas.addEventListener("pointermove", (event) => (hint.textContent = pixelText(record, canvas, event)));

@@ -67,6 +67,8 @@ pub struct Terminal {
     paint: Paint,
     /// Lines of JSON instead of a table.
     json: bool,
+    /// Records that will come.
+    expected: usize,
     progress: Progress,
 }
 
@@ -75,12 +77,12 @@ impl Terminal {
     pub fn new(screen: Screen, json: bool, outlives_reader: bool, records: usize) -> Self {
         let progress = Progress::new(records, screen.progress);
         let (stdout, paint) = (Some(io::stdout()), screen.paint);
-        Self { stdout, outlives_reader, paint, json, progress }
+        Self { stdout, outlives_reader, paint, json, expected: records, progress }
     }
 
-    /// Begins the table.
+    /// Begins the table, if it will have rows.
     pub fn begin<R: PrintedRecord>(&mut self) -> Result<()> {
-        self.print_text(|out| R::header(out))
+        if self.expected == 0 { Ok(()) } else { self.print_text(|out| R::header(out)) }
     }
 
     /// Writes what is for people only.

@@ -7,13 +7,19 @@ function showClasses() {
   byId("matrix").append(...matrix());
 }
 
+/// The outcomes that occur: colour, count, word.
+function outcomeParts({ certified, undecided, attacked, misclassified, errors = 0 }) {
+  return [["robust", certified, "certified"], ["unknown", undecided, "undecided"], ["adversarial", attacked, "attacked"],
+    ["misclassified", misclassified, "misclassified"], ["misclassified", errors, errors === 1 ? "error" : "errors"]].filter(([, count]) => count);
+}
+
 /// Certified, undecided, attacked and misclassified images of each label.
 function byClass() {
   const of = data.labelled ? "True label" : "Predicted label";
-  const rows = data.classes.map(([label, { certified, undecided, attacked, misclassified }]) => {
-    const all = certified + undecided + attacked + misclassified;
-    const parts = [["robust", certified, "certified"], ["unknown", undecided, "undecided"], ["adversarial", attacked, "attacked"],
-      ["misclassified", misclassified, "misclassified"]].filter(([, count]) => count);
+  const rows = data.classes.map(([label, outcomes]) => {
+    const { certified, undecided } = outcomes;
+    const parts = outcomeParts(outcomes);
+    const all = parts.reduce((sum, [, count]) => sum + count, 0);
     const words = parts.map(([, count, what]) => `${count} ${what}`).join(", ");
     const bar = element("div", { class: "stack", role: "img", "aria-label": words, title: words },
       ...parts.map(([tone, count]) => element("span", { class: tone, style: `flex-grow: ${count}` })));

@@ -15,7 +15,7 @@ const records = Array.from({ length: data.count }, (_, k) => {
   for (const [field, column] of Object.entries(data.columns)) {
     record[field] = Array.isArray(column) ? column[k] : column;
   }
-  record.misclassified = record.label != null && record.label !== record.predicted;
+  record.misclassified = record.error == null && record.label != null && record.label !== record.predicted;
   if (record.certified_radius > 0 && record.attack_radius != null) record.ratio = record.attack_radius / record.certified_radius;
   return record;
 });

@@ -59,7 +59,7 @@ function openAddress() {
 }
 
 function detailBody(record) {
-  const wrong = record.misclassified
+  const wrong = record.error != null ? element("p", { class: "notice" }, `No answer: ${record.error}.`) : record.misclassified
     ? element("p", { class: "notice" }, `Misclassified: labelled ${labelText(record.label)}, predicted as ${labelText(record.predicted)}.`)
     : null;
   const sheet = record.curve.length > 1 ? element("div", { class: "sheet" }) : null;

@@ -7,7 +7,7 @@ const KINDS = {
       ["image", "Image", 0], ["name", "File"], ["label", "Label", 0], ["predicted", "Predicted", 0], ["target", "Target", 0],
       ["verdict", "Verdict"], ["margin", "Margin", 4], ["upper_bound", "Bound", 4], ["gap", "Gap", 4],
       ["distance", "Distance", 4], ["changed_pixels", "Pixels", 0], ["starts", "Starts", 0], ["nodes", "Nodes", 0],
-      ["seconds", "Seconds", 2], ["stop", "Ended by"],
+      ["seconds", "Seconds", 2], ["stop", "Ended by"], ["error", "Error"],
     ],
     facts: [["margin", "margin", 2], ["upper_bound", "bound", 2], ["gap", "gap", 2], ["distance", "distance", 2], ["changed_pixels", "pixels", 0]],
     sentence: (record) => {
@@ -26,7 +26,7 @@ const KINDS = {
     columns: [
       ["image", "Image", 0], ["name", "File"], ["label", "Label", 0], ["predicted", "Predicted", 0], ["target", "Target", 0],
       ["certified_radius", "Certified", 5], ["attack_radius", "Attacked", 5], ["ratio", "Ratio", 2],
-      ["changed_pixels", "Pixels", 0], ["seconds", "Seconds", 2], ["stop", "Ended by"],
+      ["changed_pixels", "Pixels", 0], ["seconds", "Seconds", 2], ["stop", "Ended by"], ["error", "Error"],
     ],
     facts: [["certified_radius", "certified", 3], ["attack_radius", "attacked", 3], ["ratio", "ratio", 2], ["changed_pixels", "pixels", 0]],
     sentence: (record) => {
@@ -54,5 +54,6 @@ const indexField = data.kind === "instances" ? "instance" : "image";
 
 /// A record in one sentence.
 function sentence(record) {
+  if (record.error != null && indexField === "image") return `Image ${record.image}: no answer: ${record.error}`;
   return kind.sentence(record);
 }

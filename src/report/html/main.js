@@ -57,11 +57,9 @@ function attackOverview() {
 }
 
 function accuracyPanel() {
-  const { certified, undecided, attacked, misclassified } = data.standings;
-  const all = certified + undecided + attacked + misclassified;
-  const parts = [["robust", certified, "certified"], ["unknown", undecided, "undecided"],
-    ["adversarial", attacked, "attacked"], ["misclassified", misclassified, "misclassified"]];
-  const present = parts.filter(([, count]) => count);
+  const { certified, undecided } = data.standings;
+  const present = outcomeParts(data.standings);
+  const all = present.reduce((sum, [, count]) => sum + count, 0);
   const bar = element("div", { class: "stack", "aria-hidden": "true" },
     ...present.map(([tone, count]) => element("span", { class: tone, style: `flex-grow: ${count}` })));
   const list = element("ul", { class: "stack-legend" }, ...present.map(([tone, count, words]) =>

@@ -64,7 +64,8 @@ function show() {
 function card(record) {
   const facts = kind.facts.filter(([field]) => record[field] != null).map(([field, title, digits]) =>
     element("span", { class: "fact" }, element("span", {}, title === "pixels" && !data.pictures ? "inputs" : title), element("b", {}, number(record[field], digits))));
-  const wrong = record.misclassified ? element("span", { class: "tag" }, `a ${labelText(record.label)}`) : null;
+  const tag = record.error != null ? "error" : record.misclassified ? `a ${labelText(record.label)}` : null;
+  const wrong = tag == null ? null : element("span", { class: "tag" }, tag);
   const head = element("span", { class: "card-head" }, element("b", {}, `#${record.image}`),
     element("span", { class: "move" }, move(record)), wrong, statusOf(record) ? pill(statusOf(record)) : null);
   const made = element("button", { type: "button", class: "card", "data-record": record.k, "aria-label": sentence(record),

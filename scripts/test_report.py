@@ -503,7 +503,6 @@ def kinds(browser, directory, shots):
             same(len(texts(browser, "#plots figure")), figures, f"plots of {name}")
             browser.run("for (const card of document.querySelectorAll('.card')) paintAll(card, records[card.dataset.record])")
             browser.screenshot(shots and shots / f"{name}_{what}.png")
-        is_quiet(browser, page)
         if name == "radii":
             same(len(texts(browser, "#gallery > li")), rows, "images")
             browser.open(page, "#image-3")
@@ -514,6 +513,7 @@ def kinds(browser, directory, shots):
             same(browser.run("return document.getElementById('detail').open"), True, "an instance of the address")
         if name == "maximum":
             same(len(texts(browser, "#overview .panel")), 3, "value, outputs and point")
+        is_quiet(browser, page)
 
 
 def many(browser, directory):

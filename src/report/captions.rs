@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(captioned(picture(), &[]), picture());
         let caption = |text: &str, line| Caption { text: text.into(), middle: 30, room: 56, line };
         let (width, height, canvas) =
-            captioned(picture(), &[caption("4 → 9", 0), caption("a very long name indeed", 1)]);
+            captioned(picture(), &[caption("4 → 9", 0), caption("a longer name", 1)]);
         assert_eq!((width, height, canvas.len()), (60, 2 * LINE + 2, 3 * 60 * (2 * LINE + 2)));
         assert_eq!(canvas[canvas.len() - 360..], [140; 360]);
         for line in 0..2 {

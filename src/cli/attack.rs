@@ -144,12 +144,12 @@ impl AttackPlan {
         let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left());
         terminal.begin::<AttackRecord>()?;
         let mut result = batch.run(&self.run.limits(), &clock, &mut terminal);
+        let seconds = result.new_seconds();
         let told = result.stored.map_err(Into::into).and_then(|()| -> Result<Option<Shortfall>> {
             result.records.sort_by_key(|record| (record.image, record.target));
             let shortfall = exports.write(&result.records, &settings, Some(&result.missing))?;
-            let seconds = result.elapsed.as_secs_f64();
             terminal.print_text(|out| {
-                text::continued(out, result.finished_before)?;
+                text::continued(out, result.finished_before, result.records.len())?;
                 text::attack::summary(out, &result.summary, seconds, skipped)
             })?;
             Ok(shortfall)

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
+use crate::report::text::duration;
 
 /// What stands for a bound that says nothing.
 const LOOSE: &str = ">100x";
@@ -62,7 +63,7 @@ fn bound(record: &AttackRecord) -> String {
 pub fn summary(
     out: &mut impl Write,
     summary: &AttackSummary,
-    seconds: f64,
+    seconds: Option<f64>,
     skipped: usize,
 ) -> io::Result<()> {
     if summary.interrupted {
@@ -71,8 +72,9 @@ pub fn summary(
     let verdicts = summary.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
     writeln!(
         out,
-        "{} searched in {seconds:.1} s: {}; {} starts, {} regions, {} LPs",
+        "{} searched{}: {}; {} starts, {} regions, {} LPs",
         summary.records,
+        duration(seconds),
         verdicts.collect::<Vec<_>>().join(", "),
         summary.starts,
         summary.regions,

@@ -94,7 +94,7 @@ impl AttackPlan {
         let inputs = ImageInputs::open(images, args.target)?;
         // Other methods show what they find by themselves.
         let branch = match search.method {
-            Method::Rw => args.branch.attack_options(inputs.images()),
+            Method::Rw => args.branch.attack_options(inputs.images(), &inputs.model.network),
             _ => args.branch.options(inputs.images()),
         };
         let self_check = if inputs.is_normalised() {
@@ -160,12 +160,12 @@ impl AttackPlan {
             .with_classes(self.inputs.classes.clone());
         terminal.begin::<AttackRecord>()?;
         let mut result = batch.run(&self.run.limits(), &clock, &mut terminal);
+        let seconds = result.new_seconds();
         let told = result.stored.map_err(Into::into).and_then(|()| -> Result<Option<Shortfall>> {
             result.records.sort_by_key(|record| (record.image, record.target));
             let shortfall = exports.write(&result.records, &settings, Some(&result.missing))?;
-            let seconds = result.elapsed.as_secs_f64();
             terminal.print_text(|out| {
-                text::continued(out, result.finished_before)?;
+                text::continued(out, result.finished_before, result.records.len())?;
                 text::attack::summary(out, &result.summary, seconds, skipped)
             })?;
             Ok(shortfall)

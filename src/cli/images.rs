@@ -34,9 +34,9 @@ pub struct ImageInputArgs {
     /// colon: arrays.npz:x_test. CIFAR-10 in its binary version, a batch or the directory.
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
-    /// Which set of an MNIST or CIFAR-10 directory
-    #[arg(long, value_enum, default_value_t = SplitArg::Test, hide_short_help = true)]
-    split: SplitArg,
+    /// Which set of an MNIST or CIFAR-10 directory [default: test]
+    #[arg(long, value_enum, hide_short_help = true)]
+    split: Option<SplitArg>,
     /// True labels: IDX, .npy, or text with one label or class name per line [default: found beside IDX images]
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
@@ -90,8 +90,8 @@ impl ImageInputs {
             bail!("{}: has one output, a classifier needs at least two", path.display());
         }
         let split = match args.split {
-            SplitArg::Train => Split::Train,
-            SplitArg::Test => Split::Test,
+            Some(SplitArg::Train) => Split::Train,
+            Some(SplitArg::Test) | None => Split::Test,
         };
         let source = DataSource {
             path: data_path(args.data)?,
@@ -100,6 +100,12 @@ impl ImageInputs {
             ranges: args.pixels.ranges()?,
             classes: classes.clone(),
         };
+        if args.split.is_some() && source.path.exists() && !Dataset::has_splits(&source) {
+            bail!(
+                "--split {split}: {} is not an MNIST or CIFAR-10 directory",
+                source.path.display()
+            );
+        }
         let data = Dataset::open(&source, &model.input_dims)?;
         if classes.names().is_empty()
             && let Ok(named) = Classes::named(classes.count(), data.class_names().to_vec())
@@ -159,7 +165,7 @@ impl ImageInputs {
             seed: run.seed,
             patience,
             time_limit: run.time_limit,
-            classes: self.classes.names().to_vec(),
+            class_names: self.classes.names().to_vec(),
             normalisation: self.normalisation.clone(),
         }
     }

@@ -82,10 +82,10 @@ pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
             .with_classes(inputs.classes.clone());
     terminal.begin::<RadiusRecord>()?;
     let result = batch.run(&run.limits(), &clock, &mut terminal);
-    let seconds = result.elapsed.as_secs_f64();
+    let seconds = result.new_seconds();
     let told = result.stored.map_err(Into::into).and_then(|()| {
         terminal.print_text(|out| {
-            text::continued(out, result.finished_before)?;
+            text::continued(out, result.finished_before, result.records.len())?;
             text::radius::summary(out, &result.summary, seconds, skipped)
         })
     });

@@ -6,7 +6,8 @@ use super::error::SampleError;
 use super::images::{self, Images, OpenImages};
 use super::labels::{self, Labels};
 use super::sample::Sample;
-use super::source::DataSource;
+use super::source::{DataSource, Split};
+use super::{cifar, mnist_dir};
 
 /// Images that fit one model, with their labels where they are known; never empty.
 pub struct Dataset {
@@ -34,6 +35,15 @@ impl Dataset {
     /// Names of classes that lie beside the images, or that their folders have, in the order of labels; none, if there are none.
     pub fn class_names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Whether the data there is split into a training and a test set.
+    pub fn has_splits(source: &DataSource) -> bool {
+        let is_there = |split| {
+            mnist_dir::image_file(&source.path, split).is_some()
+                || cifar::files(&source.path, split).is_some()
+        };
+        source.path.is_dir() && [Split::Train, Split::Test].into_iter().any(is_there)
     }
 
     /// Number of images, at least one.

@@ -78,7 +78,7 @@ fn names_are_kept_beside_the_results() {
     fashion(&["--images", "2", "--delta", "8", "--goal", "verdict", "--branch", "0", "--out", out]);
     let summary = fs::read(Path::new(out).join("summary.json")).expect("is there");
     let summary: Value = serde_json::from_slice(&summary).expect("JSON");
-    assert_eq!(summary["settings"]["classes"][9], "ankle-boot");
+    assert_eq!(summary["settings"]["class_names"][9], "ankle-boot");
     let page = fs::read_to_string(Path::new(out).join("report.html")).expect("is there");
     assert!(page.contains("ankle-boot"));
     stdout(&["report", out]);

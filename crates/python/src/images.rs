@@ -87,7 +87,7 @@ impl RunOptions {
             seed: self.seed,
             patience: self.patience,
             time_limit: self.time_limit,
-            classes: self.classes.clone(),
+            class_names: self.classes.clone(),
             normalisation: None,
         })
     }

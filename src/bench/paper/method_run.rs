@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use rw_adv::bounds::{Arithmetic, LinearBounds, NeuronBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
-use rw_adv::search::{Method, SearchOptions, SearchStop, search};
+use rw_adv::search::{Method, SearchEvent, SearchOptions, SearchStop, search};
 use serde::{Deserialize, Serialize};
 
 use super::instances::Instance;
@@ -61,8 +61,10 @@ pub fn run(instance: &Instance, method: Method, seconds: f64) -> Result<MethodRu
         ..SearchOptions::default()
     };
     let mut trace = Vec::new();
-    let found = search(&problem, &make, &options, &budget, |better| {
-        trace.push((budget.elapsed().as_secs_f64(), better.margin));
+    let found = search(&problem, &make, &options, &budget, |event| {
+        if let SearchEvent::Better(better) = event {
+            trace.push((budget.elapsed().as_secs_f64(), better.margin));
+        }
         ControlFlow::Continue(())
     });
     Ok(MethodRun {

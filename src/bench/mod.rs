@@ -2,6 +2,7 @@
 
 mod bounds;
 mod complete;
+mod growth;
 mod images;
 mod measure;
 mod paper;
@@ -18,6 +19,7 @@ use clap::Subcommand;
 
 use crate::values::positive;
 use complete::CompleteArgs;
+use growth::GrowthArgs;
 use images::ImageArgs;
 use paper::PaperArgs;
 use quality::QualityArgs;
@@ -48,6 +50,8 @@ pub enum Bench {
     Search(SearchArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),
+    /// Time and memory for one image and so many starts on wider, deeper and larger random networks, relative to their weights
+    Growth(GrowthArgs),
 }
 
 /// Runs one benchmark and prints what it measured.
@@ -62,5 +66,6 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Paper(args) => paper::run(&mut out, args),
         Bench::Search(args) => search::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
+        Bench::Growth(args) => growth::run(&mut out, &args),
     }
 }

@@ -94,7 +94,7 @@ impl AttackPlan {
         let inputs = ImageInputs::open(images, args.target)?;
         // Other methods show what they find by themselves.
         let branch = match search.method {
-            Method::Rw => args.branch.attack_options(inputs.images()),
+            Method::Rw => args.branch.attack_options(inputs.images(), &inputs.model.network),
             _ => args.branch.options(inputs.images()),
         };
         let self_check = args.self_check.open(inputs.model_path(), exports.is_guard())?;

@@ -47,6 +47,6 @@ impl MethodArgs {
             WayOutArg::Flip => WayOut::Flip,
             WayOutArg::Epsilon => WayOut::Epsilon,
         };
-        Ok(SearchOptions { seed, patience, method, way_out })
+        Ok(SearchOptions { seed, patience, method, way_out, ..SearchOptions::default() })
     }
 }

@@ -28,7 +28,7 @@ pub fn search<'p>(
         Method::Milp { .. } => milp,
         Method::Apgd => apgd,
     };
-    let mut incumbent = Incumbent::new(problem, options.patience, budget, &mut watch);
+    let mut incumbent = Incumbent::new(problem, options, budget, &mut watch);
     let ended = method(&SearchTask::new(problem, bounds, *options), &mut incumbent);
     let MethodResult { stop, starts, finished, work, claimed_bound } = ended;
     let Incumbent { best, time_to_best, curve, .. } = incumbent;

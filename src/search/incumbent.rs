@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::options::SearchOptions;
 use super::result::{Curve, SearchEvent, SearchStop};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
@@ -26,13 +27,16 @@ pub(super) struct Incumbent<'s> {
     patience: usize,
     /// Starts in a row without gain so far.
     idle: usize,
+    /// Starts before the search ends, and those so far.
+    most_starts: usize,
+    starts: usize,
 }
 
 impl<'s> Incumbent<'s> {
     /// Begins with the set's centre.
     pub fn new(
         problem: &Problem,
-        patience: usize,
+        options: &SearchOptions,
         budget: &'s Budget<'s>,
         watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     ) -> Self {
@@ -41,7 +45,20 @@ impl<'s> Incumbent<'s> {
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
         let broken_off = watch(SearchEvent::Better(&best)).is_break();
-        Self { best, time_to_best, curve, budget, watch, broken_off, patience, idle: 0 }
+        let SearchOptions { patience, most_starts, .. } = *options;
+        let (idle, starts) = (0, 0);
+        Self {
+            best,
+            time_to_best,
+            curve,
+            budget,
+            watch,
+            broken_off,
+            patience,
+            idle,
+            most_starts,
+            starts,
+        }
     }
 
     /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
@@ -59,6 +76,7 @@ impl<'s> Incumbent<'s> {
     /// Counts a start that was followed to its end, or that could not be made.
     pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
+        self.starts += 1;
         self.broken_off |= (self.watch)(SearchEvent::StartFinished).is_break();
     }
 
@@ -70,7 +88,7 @@ impl<'s> Incumbent<'s> {
             Some(SearchStop::Cancelled)
         } else if self.budget.is_spent() {
             Some(SearchStop::Time)
-        } else if self.idle >= self.patience {
+        } else if self.idle >= self.patience || self.starts >= self.most_starts {
             Some(SearchStop::Patience)
         } else {
             None

@@ -10,10 +10,19 @@ const MARKS = { adversarial: "✕", robust: "✓", unknown: "?", sat: "✕", uns
 /// The colour of a verdict or result.
 const TONES = { adversarial: "adversarial", robust: "robust", sat: "adversarial", unsat: "robust" };
 
+/// As in the table on the terminal: a bound is loose from this multiple of the margin on, or of 1 if that is more.
+const LOOSE = 100;
+
 const records = Array.from({ length: data.count }, (_, k) => {
   const record = { k, curve: pairs(data.curves?.[k]), bounds: pairs(data.bounds?.[k]), largest: data.largest?.[k] ?? [] };
   for (const [field, column] of Object.entries(data.columns)) {
     record[field] = Array.isArray(column) ? column[k] : column;
+  }
+  // A bound that says nothing is told in the details alone: anywhere else it would hide what the others say.
+  if (record.gap != null && record.gap > LOOSE * Math.max(1, Math.abs(record.margin))) {
+    record.loose_bound = record.upper_bound;
+    record.upper_bound = record.gap = null;
+    record.bounds = [];
   }
   record.misclassified = record.error == null && record.label != null && record.label !== record.predicted;
   if (record.certified_radius > 0 && record.attack_radius != null) record.ratio = record.attack_radius / record.certified_radius;

@@ -4,6 +4,7 @@ const TITLES = {
   image: "image", instance: "instance", name: "file", label: "true label", predicted: "predicted", target: "target", verdict: "verdict",
   result: "result", error: "what is wrong", value: "value (f64)", value_f32: "value (f32, ONNX file)",
   margin: "margin (f64)", margin_f32: "margin (f32, ONNX file)", margin_png: "margin of the PNG", upper_bound: "bound",
+  loose_bound: "bound, too loose to say anything",
   gap: "gap", optimal: "optimal", bound_method: "bound proven by", claimed_bound: "claimed bound, no proof",
   certified_radius: "certified radius", attack_radius: "nearest adversary", ratio: "attacked / certified",
   distance: "distance", changed_pixels: "changed pixels", delta: "budget", norm: "norm", starts: "starts",

@@ -52,6 +52,6 @@ fn find_incumbent(task: &SearchTask, incumbent: &mut Incumbent) -> LpWork {
         }
         incumbent.control_flow()
     };
-    let mut first = Incumbent::new(task.problem, options.patience, &tenth, &mut offer);
+    let mut first = Incumbent::new(task.problem, &options, &tenth, &mut offer);
     relax_and_walk(&task.with_options(options), &mut first).work
 }

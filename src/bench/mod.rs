@@ -10,6 +10,7 @@ mod random;
 mod region;
 mod search;
 mod walk;
+mod walk_figure;
 
 use std::io;
 
@@ -19,10 +20,11 @@ use clap::Subcommand;
 use crate::values::positive;
 use complete::CompleteArgs;
 use images::ImageArgs;
-use paper::PaperArgs;
+use paper::{PaperArgs, ReportArgs};
 use quality::QualityArgs;
 use random::RandomArgs;
 use search::SearchArgs;
+use walk_figure::WalkFigureArgs;
 
 #[derive(Subcommand)]
 pub enum Bench {
@@ -44,10 +46,14 @@ pub enum Bench {
     Complete(CompleteArgs),
     /// The paper's experiments with all methods in equal time: tables, figures, a report
     Paper(PaperArgs),
+    /// All runs of the paper's experiments in one page, beside the paper's own numbers
+    PaperReport(ReportArgs),
     /// The search alone beside an earlier rw-adv: CPU time, LPs and margins
     Search(SearchArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),
+    /// A walk drawn over the linear regions of a network with two inputs: the paper's Figure 1
+    WalkFigure(WalkFigureArgs),
 }
 
 /// Runs one benchmark and prints what it measured.
@@ -60,7 +66,9 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Bounds { images, deltas } => bounds::run(&mut out, images, &deltas),
         Bench::Complete(args) => complete::run(&mut out, &args),
         Bench::Paper(args) => paper::run(&mut out, args),
+        Bench::PaperReport(args) => paper::report(&mut out, &args),
         Bench::Search(args) => search::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
+        Bench::WalkFigure(args) => walk_figure::run(&mut out, &args),
     }
 }

@@ -113,6 +113,7 @@ impl AttackPlan {
             gap: self.attack.gap(),
             method: search.method,
             warm_start: search.method == Method::Milp { warm: true },
+            solver: search.method.solver().map(str::to_owned),
             goal: self.attack.goal,
             way_out: search.way_out,
         })

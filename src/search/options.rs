@@ -8,6 +8,8 @@ use crate::walk::WayOut;
 pub struct SearchOptions {
     /// Seed of the starts. Default 0.
     pub seed: u64,
+    /// Starts before the search ends. Default: as many as there is time for.
+    pub starts: usize,
     /// Starts in a row without gain before the search ends. Default 40.
     pub patience: usize,
     /// How walks leave a region. Default: flip.
@@ -18,6 +20,12 @@ pub struct SearchOptions {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { seed: 0, patience: 40, way_out: WayOut::default(), method: Method::default() }
+        Self {
+            seed: 0,
+            starts: usize::MAX,
+            patience: 40,
+            way_out: WayOut::default(),
+            method: Method::default(),
+        }
     }
 }

@@ -50,6 +50,6 @@ fn find_incumbent(task: &SearchTask, incumbent: &mut Incumbent) -> LpWork {
         incumbent.offer(Clone::clone(better));
         incumbent.control_flow()
     };
-    let mut first = Incumbent::new(task.problem, options.patience, &tenth, &mut offer);
+    let mut first = Incumbent::new(task.problem, &options, &tenth, &mut offer);
     relax_and_walk(&task.with_options(options), &mut first).work
 }

@@ -20,7 +20,7 @@ use clap::Subcommand;
 use crate::values::positive;
 use complete::CompleteArgs;
 use images::ImageArgs;
-use paper::{PaperArgs, ReportArgs};
+use paper::{PaperArgs, PaperReportArgs};
 use quality::QualityArgs;
 use random::RandomArgs;
 use search::SearchArgs;
@@ -47,7 +47,7 @@ pub enum Bench {
     /// The paper's experiments with all methods in equal time: tables, figures, a report
     Paper(PaperArgs),
     /// All runs of the paper's experiments in one page, beside the paper's own numbers
-    PaperReport(ReportArgs),
+    PaperReport(PaperReportArgs),
     /// The search alone beside an earlier rw-adv: CPU time, LPs and margins
     Search(SearchArgs),
     /// Finished local searches per hour on random networks with many inputs

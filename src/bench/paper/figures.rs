@@ -1,6 +1,6 @@
 //! The figures of a comparison: method against method, and what is reached over time.
 
-use rw_adv::report::figure::{Curves, Drawing, Panel, Scatter, ScatterPanels, Series};
+use rw_adv::report::figure::{Curves, Drawing, Scatter, ScatterPanel, ScatterPanels, Series};
 use rw_adv::search::Method;
 
 use super::compare::{InstanceRow, MethodComparison, TIE, gain};
@@ -153,7 +153,7 @@ fn panels(
                 let here = points.iter().filter(|p| (&p.0, &p.1, &p.2) == (row, column, group));
                 Series { name: group.clone(), points: here.map(|p| p.3).collect() }
             };
-            all.push(Panel { groups: groups.iter().map(of_group).collect() });
+            all.push(ScatterPanel { groups: groups.iter().map(of_group).collect() });
         }
     }
     let subtitle = clear_wins(results, first, other);

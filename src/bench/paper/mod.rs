@@ -34,7 +34,7 @@ use compare::MethodComparison;
 use instances::{Instance, NetworkSize, Seeds};
 use method_run::RunLimit;
 use methods::NamedMethod;
-pub use reproduction::{ReportArgs, run as report};
+pub use reproduction::{PaperReportArgs, run as report};
 use store::{PaperManifest, PaperStore};
 
 #[derive(clap::Args)]

@@ -26,31 +26,31 @@ const PARTS: [(&str, &str); 6] = [
 ];
 
 #[derive(Args)]
-pub struct ReportArgs {
+pub struct PaperReportArgs {
     /// The folder with the runs: random, mnist, small, long, long-mnist and first, as far as they exist
     #[arg(value_name = "DIR", default_value = "docs/paper")]
     directory: PathBuf,
 }
 
 /// One part that was run.
-struct Part {
+struct ReproductionPart {
     name: &'static str,
     what: &'static str,
     stored: StoredRuns,
 }
 
-impl Part {
+impl ReproductionPart {
     fn results(&self) -> MethodComparison<'_> {
         self.stored.comparison()
     }
 }
 
-pub fn run(out: &mut impl Write, args: &ReportArgs) -> Result<()> {
+pub fn run(out: &mut impl Write, args: &PaperReportArgs) -> Result<()> {
     let mut parts = Vec::new();
     for (name, what) in PARTS {
         if let Some(stored) = StoredRuns::read(&args.directory.join(name))? {
             files::write(&args.directory.join(name), &stored.manifest, &stored.comparison())?;
-            parts.push(Part { name, what, stored });
+            parts.push(ReproductionPart { name, what, stored });
         }
     }
     let text = page(&args.directory, &parts)?;
@@ -60,7 +60,7 @@ pub fn run(out: &mut impl Write, args: &ReportArgs) -> Result<()> {
     Ok(())
 }
 
-fn page(directory: &Path, parts: &[Part]) -> Result<String> {
+fn page(directory: &Path, parts: &[ReproductionPart]) -> Result<String> {
     let find = |name: &str| parts.iter().find(|part| part.name == name);
     let mut text = introduction(parts);
     let mut rows =
@@ -83,13 +83,13 @@ fn page(directory: &Path, parts: &[Part]) -> Result<String> {
     Ok(text)
 }
 
-fn introduction(parts: &[Part]) -> String {
+fn introduction(parts: &[ReproductionPart]) -> String {
     let mut text = "# The paper's experiments, number by number\n\n\
         Everything that Tong, Cai and Serra 2024 measured, with its counterpart here. This page is written by `rw-adv bench paper-report docs/paper` \
         from the runs below; each of them can be stopped and continued with its command. Each part has a `REPORT.md`, and `instances.csv` with every value.\n\n\
         | part | command | instances | share of a core |\n|---|---|---|---|\n"
         .to_owned();
-    for Part { name, what, stored } in parts {
+    for ReproductionPart { name, what, stored } in parts {
         let results = stored.comparison();
         text += &format!(
             "| [{name}]({name}/REPORT.md): {what} | `{}` | {} | {:.0} % |\n",
@@ -129,7 +129,7 @@ fn bounds_section(results: &MethodComparison) -> Result<String> {
     Ok(text)
 }
 
-fn table1_section(random: &Part) -> String {
+fn table1_section(random: &ReproductionPart) -> String {
     let (results, seconds) = (random.results(), random.stored.manifest.seconds);
     let mut text = format!(
         "\n## Table 1: finished local searches per hour\n\n\
@@ -145,7 +145,7 @@ fn table1_section(random: &Part) -> String {
     text
 }
 
-fn figures_section(directory: &Path, parts: &[Part]) -> String {
+fn figures_section(directory: &Path, parts: &[ReproductionPart]) -> String {
     let mut text = "\n## Figures\n".to_owned();
     let mut show = |title: &str, file: String| {
         if directory.join(&file).exists() {
@@ -172,7 +172,7 @@ fn figures_section(directory: &Path, parts: &[Part]) -> String {
     if drawn == 0 { text + "\nNothing was run yet.\n" } else { text }
 }
 
-fn long_section(parts: &[Part]) -> String {
+fn long_section(parts: &[ReproductionPart]) -> String {
     let mut text = "\n## Longer runs\n".to_owned();
     for part in parts.iter().filter(|part| part.name.starts_with("long")) {
         let results = part.results();
@@ -197,7 +197,7 @@ fn long_section(parts: &[Part]) -> String {
     text
 }
 
-fn first_section(first: &Part) -> String {
+fn first_section(first: &ReproductionPart) -> String {
     let results = first.results();
     let mut text = "\n## The first local search of the printed algorithm\n\n\
         Its relaxation, solved to the end, and the walk from there, once for each size; `rw`'s value after a second is not reached by it unless said.\n\n\

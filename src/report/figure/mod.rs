@@ -18,7 +18,7 @@ mod series;
 pub use canvas::Drawing;
 pub use curves::Curves;
 pub use gaps::Gaps;
-pub use panels::{Panel, ScatterPanels};
+pub use panels::{ScatterPanel, ScatterPanels};
 pub use regions::RegionMap;
 pub use scatter::Scatter;
 pub use series::Series;

@@ -18,7 +18,7 @@ const GAP: (f64, f64) = (30.0, 26.0);
 
 /// One of the plots: points (value of one method, value of another), in groups.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Panel {
+pub struct ScatterPanel {
     /// Each group has its own colour and shape.
     pub groups: Vec<Series>,
 }
@@ -39,7 +39,7 @@ pub struct ScatterPanels {
     /// What the plots of a row have in common.
     pub rows: Vec<String>,
     /// Row by row.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<ScatterPanel>,
 }
 
 impl ScatterPanels {
@@ -91,7 +91,7 @@ impl ScatterPanels {
     }
 }
 
-fn draw_panel(drawing: &mut Drawing, panel: &Panel, (left, top): Point, side: f64) {
+fn draw_panel(drawing: &mut Drawing, panel: &ScatterPanel, (left, top): Point, side: f64) {
     let groups: Vec<Vec<(f64, f64)>> =
         panel.groups.iter().map(|group| group.drawable().collect()).collect();
     let values = groups.iter().flatten().flat_map(|&(x, y)| [x, y]);

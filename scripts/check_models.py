@@ -19,16 +19,16 @@ from solve_mps import SOLVERS
 MODEL = "models/mnist_2x16.onnx"
 # Solvers stop at a gap of 1e-6, and keep rows to 1e-6.
 TOLERANCE = 2e-5
-SECONDS = 120
+SECONDS = 600
 
 
 def command(program, number, file, constraints):
     """The command that writes problem `number` to `file`."""
     if number % 3:
-        delta = 0.25 + 0.125 * (number % 8)
+        delta = 0.1 + 0.05 * (number % 8)
         return [program, "--model", MODEL, "--images", f"{number},", "--delta", str(delta), "--patience", "1", "--write-model", file]
     objective = f"y{number % 10} - 0.5*y{(number + 3) % 10} + {number * 0.37 - 4}"
-    asked = [program, "maximize", "--model", MODEL, "--objective", objective, "--box", f"0,{0.004 + 0.001 * (number % 5)}", "--patience", "1", "--write-model", file]
+    asked = [program, "maximize", "--model", MODEL, "--objective", objective, "--box", f"0,{0.001 + 0.0005 * (number % 5)}", "--patience", "1", "--write-model", file]
     if number % 2:
         asked += ["--constraints", constraints]
     return asked
@@ -45,7 +45,7 @@ def optimum(solver, file):
 def check(program, number, folder):
     """What is wrong with problem `number`, a line each."""
     constraints = folder / "limits.txt"
-    constraints.write_text("x100 + x200 + x300 <= 0.006\nx400 - x401 >= -0.002\nx500 + x501 >= 0.001\nx500 + x501 <= 0.005\n")
+    constraints.write_text("x100 + x200 + x300 <= 0.002\nx400 - x401 >= -0.0005\nx500 + x501 >= 0.0005\nx500 + x501 <= 0.0015\n")
     optima, faults = {}, []
     for end in ["lp", "mps"]:
         file = folder / f"problem{number}.{end}"

@@ -36,7 +36,7 @@ pub struct WalkFigureArgs {
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     /// Random network: seed, as for torch.manual_seed
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 21)]
     seed: u64,
     /// Random network: width of its hidden layers
     #[arg(long, default_value_t = 12)]
@@ -92,9 +92,8 @@ pub fn run(out: &mut impl Write, args: &WalkFigureArgs) -> Result<()> {
     let figure = RegionMap {
         title: "A walk over linear regions".to_owned(),
         subtitle: format!(
-            "{} → {}, {regions} linear regions; ε = {}; hatched: overshot by a step",
+            "{}: {regions} linear regions; ε = {}; hatched: overshot by a step",
             network.widths().iter().map(usize::to_string).collect::<Vec<_>>().join(" → "),
-            "output ".to_owned() + &args.output.to_string(),
             args.epsilon
         ),
         range: (low, high),

@@ -84,7 +84,7 @@ impl<'r> MethodComparison<'r> {
     pub fn core_share(&self) -> f64 {
         let built_in = |run: &&&MethodRun| Method::NAMES.contains(&run.method.as_str());
         let runs = || self.instances.iter().flat_map(|row| row.runs.values()).filter(built_in);
-        let wall: f64 = runs().map(|run| run.wall_seconds).sum();
+        let wall: f64 = runs().map(|run| run.wall_seconds.unwrap_or(run.seconds)).sum();
         runs().map(|run| run.seconds).sum::<f64>() / wall.max(1e-9)
     }
 
@@ -154,11 +154,11 @@ mod tests {
                 method: key.1.clone(),
                 value,
                 seconds: 1.0,
-                wall_seconds: 1.0,
+                wall_seconds: Some(1.0),
                 seconds_to_best: 1.0,
                 starts: 1,
                 finished: 1,
-                points: 1,
+                points: Some(1),
                 refused: false,
                 regions: 0,
                 lps: 0,

@@ -20,6 +20,13 @@ pub struct NamedFigure {
 
 /// Draws everything.
 pub fn draw(manifest: &PaperManifest, results: &MethodComparison) -> Vec<NamedFigure> {
+    let mut figures = comparisons(manifest, results);
+    figures.extend([cactus(manifest, results), anytime(manifest, results)]);
+    figures
+}
+
+/// Draws method against method.
+pub fn comparisons(manifest: &PaperManifest, results: &MethodComparison) -> Vec<NamedFigure> {
     let mut figures = Vec::new();
     // Each of the paper's comparisons twice: its algorithm as printed, and ours.
     for first in [PRINTED, OURS].into_iter().filter(|first| results.has(first)) {
@@ -27,7 +34,6 @@ pub fn draw(manifest: &PaperManifest, results: &MethodComparison) -> Vec<NamedFi
             figures.extend(against(manifest, results, first, other));
         }
     }
-    figures.extend([cactus(manifest, results), anytime(manifest, results)]);
     figures
 }
 
@@ -115,6 +121,9 @@ fn by_width(NetworkSize { layers, width, .. }: NetworkSize) -> (String, String) 
     (format!("width {width}"), layers)
 }
 
+/// Row, column, group, and the values of both methods.
+type PanelPoint = (String, String, String, (f64, f64));
+
 /// Random networks in a row for each number of inputs.
 fn panels(
     results: &MethodComparison,
@@ -123,7 +132,7 @@ fn panels(
     title: String,
     arrangement: Arrangement,
 ) -> ScatterPanels {
-    let points: Vec<(String, String, String, (f64, f64))> = results
+    let points: Vec<PanelPoint> = results
         .pairs(other, first)
         .filter_map(|(row, x, y)| {
             let size: NetworkSize = row.group.parse().ok()?;
@@ -131,7 +140,7 @@ fn panels(
             Some((format!("{} inputs", size.inputs), column, group, (x, y)))
         })
         .collect();
-    let distinct = |part: &dyn Fn(&(String, String, String, (f64, f64))) -> String| {
+    let distinct = |part: &dyn Fn(&PanelPoint) -> String| {
         let mut parts: Vec<String> = Vec::new();
         for point in &points {
             let part = part(point);

@@ -10,7 +10,7 @@ use rw_adv::report::figure::Drawing;
 
 use super::compare::{InstanceRow, MethodComparison};
 use super::method_run::MethodRun;
-use super::store::PaperManifest;
+use super::store::{INSTANCES, PaperManifest};
 use super::{figures, markdown};
 
 /// Writes all files.
@@ -19,7 +19,7 @@ pub fn write(directory: &Path, manifest: &PaperManifest, results: &MethodCompari
         let path = directory.join(name);
         fs::write(&path, text).with_context(|| format!("{}", path.display()))
     };
-    store("instances.csv", csv(results))?;
+    store(INSTANCES, csv(results))?;
     let figures = figures::draw(manifest, results);
     for figure in &figures {
         write_figure(&figure.drawing, directory, &figure.name)?;
@@ -28,7 +28,7 @@ pub fn write(directory: &Path, manifest: &PaperManifest, results: &MethodCompari
 }
 
 /// Writes `name.svg` and `name.png`.
-fn write_figure(figure: &Drawing, directory: &Path, name: &str) -> Result<()> {
+pub fn write_figure(figure: &Drawing, directory: &Path, name: &str) -> Result<()> {
     let store = |end: &str, bytes: io::Result<Vec<u8>>| {
         // A name may have dots of its own, as in `delta-0.5`.
         let path = directory.join(format!("{name}.{end}"));
@@ -41,16 +41,18 @@ fn write_figure(figure: &Drawing, directory: &Path, name: &str) -> Result<()> {
 
 fn csv(results: &MethodComparison) -> String {
     let mut text = String::from(
-        "instance,group,method,value,seconds,seconds_to_best,starts,finished,regions,lps,iterations,claimed_bound,claimed_optimal\n",
+        "instance,group,method,value,seconds,wall_seconds,seconds_to_best,starts,finished,points,regions,lps,iterations,claimed_bound,claimed_optimal\n",
     );
     for (row, method) in all(results) {
         let Some(run) = row.run(method) else { continue };
         let bound = run.claimed_bound.map(|bound| bound.to_string()).unwrap_or_default();
+        let points = run.points.map(|points| points.to_string()).unwrap_or_default();
+        let wall = run.wall_seconds.map(|wall| format!("{wall:.3}")).unwrap_or_default();
         let MethodRun { value, seconds, seconds_to_best, starts, finished, .. } = run;
         let MethodRun { regions, lps, iterations, claimed_optimal, .. } = run;
         writeln!(
             text,
-            "{},{},{method},{value},{seconds:.3},{seconds_to_best:.3},{starts},{finished},{regions},{lps},{iterations},{bound},{claimed_optimal}",
+            "{},{},{method},{value},{seconds:.3},{wall},{seconds_to_best:.3},{starts},{finished},{points},{regions},{lps},{iterations},{bound},{claimed_optimal}",
             row.name, row.group
         )
         .expect("a string takes all text");

@@ -24,15 +24,18 @@ pub struct MethodRun {
     pub value: f64,
     /// CPU time of the thread; for solvers outside this program, time on the wall clock.
     pub seconds: f64,
-    /// Time on the wall clock. Beside `seconds` it tells how busy the machine was.
-    pub wall_seconds: f64,
+    /// Time on the wall clock. Beside `seconds` it tells how busy the machine was. None in runs that counted nothing else.
+    #[serde(default)]
+    pub wall_seconds: Option<f64>,
     pub seconds_to_best: f64,
     pub starts: usize,
     /// Local searches that came to their end in time.
     pub finished: usize,
-    /// Points that the method itself came to: 0 if a MILP solver found no feasible solution.
-    pub points: usize,
+    /// Points that the method itself came to: 0 if a MILP solver found no feasible solution. None in runs that did not count them.
+    #[serde(default)]
+    pub points: Option<usize>,
     /// The solver does not take this problem, because of its licence: nothing else here counts.
+    #[serde(default)]
     pub refused: bool,
     pub regions: usize,
     pub lps: usize,
@@ -42,6 +45,7 @@ pub struct MethodRun {
     /// Whether branch and bound claims that its value is optimal.
     pub claimed_optimal: bool,
     /// When which value was reached.
+    #[serde(default)]
     pub trace: Vec<(f64, f64)>,
 }
 
@@ -92,11 +96,11 @@ pub fn run(instance: &Instance, method: NamedMethod, limit: RunLimit) -> Result<
         method: method.name.to_owned(),
         value: found.best.margin,
         seconds: if is_external { wall } else { cpu },
-        wall_seconds: wall,
+        wall_seconds: Some(wall),
         seconds_to_best: found.time_to_best.as_secs_f64(),
         starts: found.starts,
         finished: found.finished,
-        points: found.points,
+        points: Some(found.points),
         refused: found.stop == SearchStop::Refused,
         regions: found.work.regions,
         lps: found.work.lps,

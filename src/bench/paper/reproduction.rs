@@ -13,7 +13,7 @@ use super::compare::MethodComparison;
 use super::instances::{Instance, NetworkSize};
 use super::store::StoredRuns;
 use super::verdict::{OURS, PRINTED};
-use super::{claims, files, table1, verdict};
+use super::{claims, figures, files, table1, verdict};
 
 /// The parts of the reproduction: the folder of each, and what it is.
 const PARTS: [(&str, &str); 6] = [
@@ -49,7 +49,9 @@ pub fn run(out: &mut impl Write, args: &PaperReportArgs) -> Result<()> {
     let mut parts = Vec::new();
     for (name, what) in PARTS {
         if let Some(stored) = StoredRuns::read(&args.directory.join(name))? {
-            files::write(&args.directory.join(name), &stored.manifest, &stored.comparison())?;
+            for figure in figures::comparisons(&stored.manifest, &stored.comparison()) {
+                files::write_figure(&figure.drawing, &args.directory.join(name), &figure.name)?;
+            }
             parts.push(ReproductionPart { name, what, stored });
         }
     }

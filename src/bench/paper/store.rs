@@ -64,6 +64,8 @@ pub struct PaperStore {
 
 const MANIFEST: &str = "manifest.json";
 const RUNS: &str = "runs.jsonl";
+/// The file with a line for each instance and method, written at the end.
+pub const INSTANCES: &str = "instances.csv";
 
 impl PaperStore {
     /// Makes the directory, or opens one that was left unfinished by a run with the same settings.
@@ -112,7 +114,7 @@ impl PaperStore {
     }
 }
 
-/// The runs of a directory, to be read only.
+/// What [`INSTANCES`] of a finished run tells.
 pub struct StoredRuns {
     pub manifest: PaperManifest,
     methods: Vec<String>,
@@ -122,16 +124,19 @@ pub struct StoredRuns {
 }
 
 impl StoredRuns {
-    /// What a directory holds; `None` if it is not there.
+    /// What a directory holds; `None` if there is no finished run.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(MANIFEST);
-        if !path.exists() {
+        if !path.exists() || !directory.join(INSTANCES).exists() {
             return Ok(None);
         }
         let at = |path: &Path| format!("{}", path.display());
         let text = fs::read(&path).with_context(|| at(&path))?;
         let manifest = json::parse(&text).with_context(|| at(&path))?;
-        let (_, list) = JsonLines::resume::<MethodRun>(&directory.join(RUNS))?;
+        let path = directory.join(INSTANCES);
+        let mut table = csv::Reader::from_path(&path).with_context(|| at(&path))?;
+        let list: Result<Vec<MethodRun>, csv::Error> = table.deserialize().collect();
+        let list = list.with_context(|| at(&path))?;
         let (mut methods, mut instances) = (Vec::new(), Vec::new());
         for run in &list {
             if !methods.contains(&run.method) {
@@ -182,11 +187,11 @@ mod tests {
             method: "rw".into(),
             value: 1.5,
             seconds: 1.0,
-            wall_seconds: 1.0,
+            wall_seconds: Some(1.0),
             seconds_to_best: 0.5,
             starts: 3,
             finished: 2,
-            points: 1,
+            points: Some(1),
             refused: false,
             regions: 4,
             lps: 5,

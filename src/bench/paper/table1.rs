@@ -15,8 +15,11 @@ pub struct PaperCounts {
     pub sm: f64,
 }
 
-/// Depth, width, then RW and SM for 10, 100 and 1000 inputs (Tong, Cai and Serra 2024, Table 1).
-const COUNTS: [(usize, usize, [(f64, f64); 3]); 6] = [
+/// Depth, width, then RW and SM for 10, 100 and 1000 inputs.
+type CountsOfSize = (usize, usize, [(f64, f64); 3]);
+
+/// Table 1 of Tong, Cai and Serra 2024.
+const COUNTS: [CountsOfSize; 6] = [
     (1, 100, [(2882.0, 2562.2), (1038.4, 548.0), (134.6, 100.2)]),
     (1, 500, [(174.8, 165.4), (80.0, 4.4), (16.2, 1.0)]),
     (2, 100, [(429.2, 230.4), (331.0, 39.8), (55.8, 11.8)]),
@@ -28,7 +31,7 @@ const COUNTS: [(usize, usize, [(f64, f64); 3]); 6] = [
 /// The paper's counts for a size, if it has them.
 pub fn paper_counts(size: NetworkSize) -> Option<PaperCounts> {
     let column = [10, 100, 1000].iter().position(|&inputs| inputs == size.inputs)?;
-    let of_size = |row: &&(usize, usize, _)| (row.0, row.1) == (size.layers, size.width);
+    let of_size = |row: &&CountsOfSize| (row.0, row.1) == (size.layers, size.width);
     let (rw, sm) = COUNTS.iter().find(of_size)?.2[column];
     Some(PaperCounts { rw, sm })
 }

@@ -85,7 +85,9 @@ impl RegionMap {
             frame.drawing.marks.push(Mark::Disc { centre, radius: 4.0, colour });
             if k < 2 * LETTERS {
                 let letter = char::from(b'A' + k as u8).to_string();
-                let at = (centre.0 + 7.0, centre.1 - 7.0);
+                // The points of a step lie close to those of the next: their letters are on different sides.
+                let (right, down) = if k % 2 == 0 { (-17.0, -4.0) } else { (7.0, 16.0) };
+                let at = (centre.0 + right, centre.1 + down);
                 let (anchor, size) = (Anchor::Start, 15.0);
                 let text =
                     TextMark { text: letter, at, anchor, size, colour: [0; 3], upward: false };

@@ -80,12 +80,17 @@ impl<'r> MethodComparison<'r> {
         self.methods.iter().any(|name| name == method)
     }
 
-    /// How much of a core the threads got, mean over the methods that are built in: less than 1 on a busy machine.
-    pub fn core_share(&self) -> f64 {
+    /// How much of a core the threads got, mean over the methods that are built in: less than 1 on a busy machine. None if only the time on the
+    /// wall clock is known.
+    pub fn core_share(&self) -> Option<f64> {
         let built_in = |run: &&&MethodRun| Method::NAMES.contains(&run.method.as_str());
-        let runs = || self.instances.iter().flat_map(|row| row.runs.values()).filter(built_in);
-        let wall: f64 = runs().map(|run| run.wall_seconds.unwrap_or(run.seconds)).sum();
-        runs().map(|run| run.seconds).sum::<f64>() / wall.max(1e-9)
+        let runs = self.instances.iter().flat_map(|row| row.runs.values()).filter(built_in);
+        let (mut cpu, mut wall) = (0.0, 0.0);
+        for run in runs {
+            cpu += run.seconds;
+            wall += run.wall_seconds?;
+        }
+        (wall > 0.0).then(|| cpu / wall)
     }
 
     /// The groups, in the order in which they first appear.

@@ -11,6 +11,12 @@ use super::verdict::{MILP_SOLVERS, OURS, PRINTED};
 /// Points of a curve over time.
 const CURVE_POINTS: usize = 200;
 
+/// What the figure `cactus` shows.
+pub const CACTUS: &str = "how many instances are within 0.1 % of the best value known, over time";
+
+/// What the figure `anytime` shows.
+pub const ANYTIME: &str = "the mean of what is reached, over time";
+
 /// A figure under the name of its files, and what it shows.
 pub struct NamedFigure {
     pub name: String,
@@ -181,8 +187,7 @@ fn cactus(manifest: &PaperManifest, results: &MethodComparison) -> NamedFigure {
         log_x: true,
         curves: curves(manifest, results, &near, 1.0),
     };
-    let caption = "how many instances are within 0.1 % of the best value known, over time".into();
-    NamedFigure { name: "cactus".into(), caption, drawing: figure.drawing() }
+    NamedFigure { name: "cactus".into(), caption: CACTUS.into(), drawing: figure.drawing() }
 }
 
 /// The mean of what is reached, over time.
@@ -205,8 +210,7 @@ fn anytime(manifest: &PaperManifest, results: &MethodComparison) -> NamedFigure 
         log_x: true,
         curves: curves(manifest, results, height, many),
     };
-    let caption = format!("{label}, over time");
-    NamedFigure { name: "anytime".into(), caption, drawing: figure.drawing() }
+    NamedFigure { name: "anytime".into(), caption: ANYTIME.into(), drawing: figure.drawing() }
 }
 
 /// What a value counts in a curve.

@@ -9,9 +9,10 @@ use anyhow::{Context, Result};
 use rw_adv::report::figure::Drawing;
 
 use super::compare::{InstanceRow, MethodComparison};
+use super::figures::{self, NamedFigure};
+use super::markdown::{self, FigureEntry};
 use super::method_run::MethodRun;
 use super::store::{INSTANCES, PaperManifest};
-use super::{figures, markdown};
 
 /// Writes all files.
 pub fn write(directory: &Path, manifest: &PaperManifest, results: &MethodComparison) -> Result<()> {
@@ -21,14 +22,37 @@ pub fn write(directory: &Path, manifest: &PaperManifest, results: &MethodCompari
     };
     store(INSTANCES, csv(results))?;
     let figures = figures::draw(manifest, results);
-    for figure in &figures {
-        write_figure(&figure.drawing, directory, &figure.name)?;
+    let entries = write_figures(directory, figures)?;
+    store("REPORT.md", markdown::report(manifest, results, &entries))
+}
+
+/// Writes again what can be drawn without knowing when values were reached; the curves over time stay as they are.
+pub fn rewrite(
+    directory: &Path,
+    manifest: &PaperManifest,
+    results: &MethodComparison,
+) -> Result<()> {
+    let mut entries = write_figures(directory, figures::comparisons(manifest, results))?;
+    for (name, caption) in [("cactus", figures::CACTUS), ("anytime", figures::ANYTIME)] {
+        if directory.join(format!("{name}.png")).exists() {
+            entries.push(FigureEntry { name: name.to_owned(), caption: caption.to_owned() });
+        }
     }
-    store("REPORT.md", markdown::report(manifest, results, &figures))
+    let path = directory.join("REPORT.md");
+    let text = markdown::report(manifest, results, &entries);
+    fs::write(&path, text).with_context(|| format!("{}", path.display()))
+}
+
+fn write_figures(directory: &Path, figures: Vec<NamedFigure>) -> Result<Vec<FigureEntry>> {
+    let write = |figure: NamedFigure| -> Result<FigureEntry> {
+        write_figure(&figure.drawing, directory, &figure.name)?;
+        Ok(FigureEntry { name: figure.name, caption: figure.caption })
+    };
+    figures.into_iter().map(write).collect()
 }
 
 /// Writes `name.svg` and `name.png`.
-pub fn write_figure(figure: &Drawing, directory: &Path, name: &str) -> Result<()> {
+fn write_figure(figure: &Drawing, directory: &Path, name: &str) -> Result<()> {
     let store = |end: &str, bytes: io::Result<Vec<u8>>| {
         // A name may have dots of its own, as in `delta-0.5`.
         let path = directory.join(format!("{name}.{end}"));

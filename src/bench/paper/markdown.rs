@@ -1,16 +1,21 @@
 //! `REPORT.md`: a comparison in words and tables.
 
 use super::compare::{CLEAR, MethodComparison, TIE};
-use super::figures::NamedFigure;
 use super::store::PaperManifest;
 use super::table1;
 use super::verdict::{OURS, others, sentences};
+
+/// A figure under the name of its files, and what it shows.
+pub struct FigureEntry {
+    pub name: String,
+    pub caption: String,
+}
 
 /// The whole report.
 pub fn report(
     manifest: &PaperManifest,
     results: &MethodComparison,
-    figures: &[NamedFigure],
+    figures: &[FigureEntry],
 ) -> String {
     let parts = [
         introduction(manifest, results),
@@ -24,10 +29,16 @@ pub fn report(
 
 fn introduction(manifest: &PaperManifest, results: &MethodComparison) -> String {
     let PaperManifest { experiment, seconds, version, settings, .. } = manifest;
-    let share = 100.0 * results.core_share();
+    let clock = match results.core_share() {
+        Some(share) => format!(
+            "CPU seconds of one thread, neuron bounds included; the threads got {:.0} % of a core while they worked",
+            100.0 * share
+        ),
+        None => "seconds on one core of an idle machine, neuron bounds included".to_owned(),
+    };
     let mut text = format!(
         "# Experiment `{experiment}`, {seconds} s for each method and instance\n\n\
-        rw-adv {version}; {} instances; each method has {seconds} CPU seconds of one thread, neuron bounds included; the threads got {share:.0} % of a core while they worked. \
+        rw-adv {version}; {} instances; each method has {seconds} {clock}. \
         Values are those of the network's own forward pass (f64), whatever a solver claims.\n\n",
         results.instances.len()
     );
@@ -87,7 +98,7 @@ fn rates(manifest: &PaperManifest, results: &MethodComparison) -> String {
     let seconds = manifest.seconds;
     let mut text = format!(
         "\n## Finished local searches per hour\n\n\
-        Mean over the instances of a size, as finished in {seconds} CPU seconds of one thread and scaled to an hour. What counts as one: \
+        Mean over the instances of a size, as finished in {seconds} s and scaled to an hour. What counts as one: \
         a walk that ends where no neighbour is better, or a climb that leads into an earlier one (rw), a walk (paper), a sampled region and all MILPs \
         that follow (sample-mip), a proof (milp and other MILP solvers), a run of 100 iterations (apgd; for a box, an ascent with its \
         perturbations), an ascent (frank-wolfe).\n\n"
@@ -110,9 +121,9 @@ fn rates(manifest: &PaperManifest, results: &MethodComparison) -> String {
     text
 }
 
-fn list_figures(figures: &[NamedFigure]) -> String {
+fn list_figures(figures: &[FigureEntry]) -> String {
     let mut text = "\n## Figures\n\n".to_owned();
-    for NamedFigure { name, caption, .. } in figures {
+    for FigureEntry { name, caption } in figures {
         text += &format!("![{caption}]({name}.png)\n\n`{name}.svg`, `{name}.png`: {caption}.\n\n");
     }
     text + "`instances.csv` holds every value; `runs.jsonl` also when each was reached.\n"

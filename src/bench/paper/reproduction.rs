@@ -13,7 +13,7 @@ use super::compare::MethodComparison;
 use super::instances::{Instance, NetworkSize};
 use super::store::StoredRuns;
 use super::verdict::{OURS, PRINTED};
-use super::{claims, figures, files, table1, verdict};
+use super::{claims, files, table1, verdict};
 
 /// The parts of the reproduction: the folder of each, and what it is.
 const PARTS: [(&str, &str); 6] = [
@@ -49,9 +49,7 @@ pub fn run(out: &mut impl Write, args: &PaperReportArgs) -> Result<()> {
     let mut parts = Vec::new();
     for (name, what) in PARTS {
         if let Some(stored) = StoredRuns::read(&args.directory.join(name))? {
-            for figure in figures::comparisons(&stored.manifest, &stored.comparison()) {
-                files::write_figure(&figure.drawing, &args.directory.join(name), &figure.name)?;
-            }
+            files::rewrite(&args.directory.join(name), &stored.manifest, &stored.comparison())?;
             parts.push(ReproductionPart { name, what, stored });
         }
     }
@@ -93,15 +91,18 @@ fn introduction(parts: &[ReproductionPart]) -> String {
         .to_owned();
     for ReproductionPart { name, what, stored } in parts {
         let results = stored.comparison();
+        let share = match results.core_share() {
+            Some(share) => format!("{:.0} %", 100.0 * share),
+            None => "idle machine, wall clock".to_owned(),
+        };
         text += &format!(
-            "| [{name}]({name}/REPORT.md): {what} | `{}` | {} | {:.0} % |\n",
+            "| [{name}]({name}/REPORT.md): {what} | `{}` | {} | {share} |\n",
             stored.manifest.command,
-            results.instances.len(),
-            100.0 * results.core_share()
+            results.instances.len()
         );
     }
     text + "\nTimes are CPU seconds of one thread (of the solver's process for Gurobi and SCIP), because the machine was shared: the last column tells how \
-        much of a core the threads got. The paper had 10 cores, an hour and Gurobi 10.0.1 for each network. `paper` is its Algorithms 1 and 2 as printed \
+        much of a core the threads got; where it says so, times are those of the wall clock. The paper had 10 cores, an hour and Gurobi 10.0.1 for each network. `paper` is its Algorithms 1 and 2 as printed \
         but for obvious slips, `rw` is ours, `sample-mip` is its SM, `milp` is HiGHS 1.14 on the whole problem with presolve off (with presolve, this \
         version gives wrong optima), `gurobi` and `scip` are called through `scripts/solve_mps.py` (`scripts/requirements-solvers.txt`); PyPI's Gurobi \
         takes 2,000 columns and rows, which larger networks exceed. The random networks are PyTorch's, bit for bit (`scripts/check_torch.py`), on \

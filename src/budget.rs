@@ -1,7 +1,7 @@
 //! How long a search may go on: the only reader of the clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A time limit, and a flag that cancels the work (Ctrl-C sets it).
 #[derive(Clone, Copy, Debug)]
@@ -125,9 +125,42 @@ fn thread_cpu_time() -> Option<Duration> {
     None
 }
 
+/// Now, as `2026-11-18 04:40:06 UTC`.
+pub fn utc_now() -> String {
+    // A clock before 1970 is not set.
+    utc(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
+}
+
+/// Seconds since 1970 in the Gregorian calendar. Years begin in March here, so that the day of a leap year is their last.
+fn utc(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 1 March of the year 0, and the 400 years that they are in.
+    let day = days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = 400 * era + year + next;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_by_hand() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(951_782_399), "2000-02-28 23:59:59 UTC");
+        assert_eq!(utc(951_782_400), "2000-02-29 00:00:00 UTC");
+        assert_eq!(utc(951_868_800), "2000-03-01 00:00:00 UTC");
+        assert_eq!(utc(4_107_542_399), "2100-02-28 23:59:59 UTC");
+        assert_eq!(utc(4_107_542_400), "2100-03-01 00:00:00 UTC");
+        assert_eq!(utc(1_795_048_806), "2026-11-19 00:40:06 UTC");
+    }
 
     #[test]
     #[cfg(unix)]

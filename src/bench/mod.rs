@@ -2,6 +2,7 @@
 
 mod bounds;
 mod complete;
+mod growth;
 mod images;
 mod measure;
 mod paper;
@@ -19,6 +20,7 @@ use clap::Subcommand;
 
 use crate::values::positive;
 use complete::CompleteArgs;
+use growth::GrowthArgs;
 use images::ImageArgs;
 use paper::{PaperArgs, PaperReportArgs};
 use quality::QualityArgs;
@@ -54,6 +56,8 @@ pub enum Bench {
     Random(RandomArgs),
     /// A walk drawn over the linear regions of a network with two inputs: the paper's Figure 1
     WalkFigure(WalkFigureArgs),
+    /// Time and memory for one image and so many starts on wider, deeper and larger random networks, relative to their weights
+    Growth(GrowthArgs),
 }
 
 /// Runs one benchmark and prints what it measured.
@@ -70,5 +74,6 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Search(args) => search::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
         Bench::WalkFigure(args) => walk_figure::run(&mut out, &args),
+        Bench::Growth(args) => growth::run(&mut out, &args),
     }
 }

@@ -94,7 +94,7 @@ impl AttackPlan {
         let inputs = ImageInputs::open(images, args.target)?;
         // Other methods show what they find by themselves.
         let branch = match search.method {
-            Method::Rw => args.branch.attack_options(inputs.images()),
+            Method::Rw => args.branch.attack_options(inputs.images(), &inputs.model.network),
             _ => args.branch.options(inputs.images()),
         };
         let self_check = args.self_check.open(inputs.model_path(), exports.is_guard())?;
@@ -145,12 +145,12 @@ impl AttackPlan {
         let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left());
         terminal.begin::<AttackRecord>()?;
         let mut result = batch.run(&self.run.limits(), &clock, &mut terminal);
+        let seconds = result.new_seconds();
         let told = result.stored.map_err(Into::into).and_then(|()| -> Result<Option<Shortfall>> {
             result.records.sort_by_key(|record| (record.image, record.target));
             let shortfall = exports.write(&result.records, &settings, Some(&result.missing))?;
-            let seconds = result.elapsed.as_secs_f64();
             terminal.print_text(|out| {
-                text::continued(out, result.finished_before)?;
+                text::continued(out, result.finished_before, result.records.len())?;
                 text::attack::summary(out, &result.summary, seconds, skipped)
             })?;
             Ok(shortfall)

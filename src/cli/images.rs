@@ -26,9 +26,9 @@ pub struct ImageInputArgs {
     /// Images: an MNIST directory, an IDX file (.gz too), PNG files (directory or glob), or an .npy array
     #[arg(long, value_name = "PATH", default_value = "data")]
     data: PathBuf,
-    /// Which set of an MNIST directory
-    #[arg(long, value_enum, default_value_t = SplitArg::Test, hide_short_help = true)]
-    split: SplitArg,
+    /// Which set of an MNIST directory [default: test]
+    #[arg(long, value_enum, hide_short_help = true)]
+    split: Option<SplitArg>,
     /// True labels: IDX, .npy, or text with one label per line [default: found beside IDX images]
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
@@ -76,10 +76,13 @@ impl ImageInputs {
             bail!("{}: has one output, a classifier needs at least two", path.display());
         }
         let split = match args.split {
-            SplitArg::Train => Split::Train,
-            SplitArg::Test => Split::Test,
+            Some(SplitArg::Train) => Split::Train,
+            Some(SplitArg::Test) | None => Split::Test,
         };
         let source = DataSource { path: args.data, split, labels: args.labels };
+        if args.split.is_some() && source.path.exists() && !Dataset::has_splits(&source) {
+            bail!("--split {split}: {} is not an MNIST directory", source.path.display());
+        }
         let data = Dataset::open(&source, &model.input_dims)?;
         let targets = target.open(classes, data.len())?;
         let images = match (args.images, targets.images()) {

@@ -23,7 +23,9 @@ use sha2::{Digest, Sha256};
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::run_args::show_plan;
+use super::screen::Screen;
 use super::self_check::SelfCheckArgs;
+use super::terminal::ProgressSink;
 use crate::interrupt::{STOP, catch_interrupts};
 use crate::values::{file_of, goal, positive};
 
@@ -110,7 +112,7 @@ fn bounds(text: &str) -> Result<[f64; 2], String> {
 }
 
 /// Prints the best point.
-pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
+pub fn run(args: MaximizeArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     let model = OnnxModel::load(&args.model)?;
     catch_interrupts()?;
@@ -129,7 +131,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     job.proofs = args.open_proofs(&model)?;
     let batch = Batch::open(&job, vec![()], settings, &destination)?;
     let limits = RunLimits { time: budget.left(), cancelled: &STOP };
-    let result = batch.run(&limits, &clock, &mut ());
+    let result = batch.run(&limits, &clock, &mut ProgressSink::new(screen));
     if let Some(record) = result.records.last() {
         print(record, args.json)?;
     }

@@ -80,10 +80,10 @@ pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
         Terminal::new(screen, run.json, destination.directory.is_some(), batch.left());
     terminal.begin::<RadiusRecord>()?;
     let result = batch.run(&run.limits(), &clock, &mut terminal);
-    let seconds = result.elapsed.as_secs_f64();
+    let seconds = result.new_seconds();
     let told = result.stored.map_err(Into::into).and_then(|()| {
         terminal.print_text(|out| {
-            text::continued(out, result.finished_before)?;
+            text::continued(out, result.finished_before, result.records.len())?;
             text::radius::summary(out, &result.summary, seconds, skipped)
         })
     });

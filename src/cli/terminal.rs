@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use rw_adv::judge::Verdict;
-use rw_adv::observer::TreeState;
-use rw_adv::record::{AttackRecord, RadiusRecord, Resumable, VerifyRecord, json};
+use rw_adv::record::{AttackRecord, RadiusRecord, Resumable, VerifyRecord, WorkState, json};
 use rw_adv::report::{Paint, Progress, text};
 use rw_adv::run::{BoxError, Sink};
 
@@ -68,20 +67,22 @@ pub struct Terminal {
     paint: Paint,
     /// Lines of JSON instead of a table.
     json: bool,
+    /// Records that will come.
+    expected: usize,
     progress: Progress,
 }
 
 impl Terminal {
     /// For so many records.
     pub fn new(screen: Screen, json: bool, outlives_reader: bool, records: usize) -> Self {
-        let progress = if screen.quiet { Progress::hidden() } else { Progress::new(records) };
+        let progress = Progress::new(records, screen.progress);
         let (stdout, paint) = (Some(io::stdout()), screen.paint);
-        Self { stdout, outlives_reader, paint, json, progress }
+        Self { stdout, outlives_reader, paint, json, expected: records, progress }
     }
 
-    /// Begins the table.
+    /// Begins the table, if it will have rows.
     pub fn begin<R: PrintedRecord>(&mut self) -> Result<()> {
-        self.print_text(|out| R::header(out))
+        if self.expected == 0 { Ok(()) } else { self.print_text(|out| R::header(out)) }
     }
 
     /// Writes what is for people only.
@@ -109,18 +110,40 @@ impl<R: PrintedRecord> Sink<R> for Terminal {
     fn record(&mut self, record: &R) -> Result<(), BoxError> {
         let (json, paint) = (self.json, self.paint);
         self.print(|out| if json { json::line(out, record) } else { record.row(out, paint) })?;
-        match record.verdict() {
-            Some(verdict) => self.progress.done(verdict),
-            None => self.progress.advance(),
-        }
+        self.progress.done(record.key(), record.verdict());
         Ok(())
     }
 
-    fn divided(&mut self, tree: &TreeState) {
-        self.progress.divided(tree.more, tree.bound - tree.best);
+    fn working(&mut self, state: &WorkState) {
+        self.progress.working(state);
     }
 
     fn end(&mut self) {
         self.progress.finish();
+    }
+}
+
+/// Progress alone, where the only record is printed when all is done.
+pub struct ProgressSink(Progress);
+
+impl ProgressSink {
+    /// For one record.
+    pub fn new(screen: Screen) -> Self {
+        Self(Progress::new(1, screen.progress))
+    }
+}
+
+impl<R: Resumable> Sink<R> for ProgressSink {
+    fn record(&mut self, record: &R) -> Result<(), BoxError> {
+        self.0.done(record.key(), None);
+        Ok(())
+    }
+
+    fn working(&mut self, state: &WorkState) {
+        self.0.working(state);
+    }
+
+    fn end(&mut self) {
+        self.0.finish();
     }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use super::error::SampleError;
 use super::images::{self, Images, OpenImages};
 use super::labels::{self, Labels};
+use super::mnist_dir;
 use super::sample::Sample;
-use super::source::DataSource;
+use super::source::{DataSource, Split};
 
 /// Images that fit one model, with their labels where they are known; never empty.
 pub struct Dataset {
@@ -28,6 +29,12 @@ impl Dataset {
             None => own_labels,
         };
         Ok(Self { origin, images, labels })
+    }
+
+    /// Whether the data there is split into a training and a test set.
+    pub fn has_splits(source: &DataSource) -> bool {
+        let is_there = |split| mnist_dir::image_file(&source.path, split).is_some();
+        source.path.is_dir() && [Split::Train, Split::Test].into_iter().any(is_there)
     }
 
     /// Number of images, at least one.

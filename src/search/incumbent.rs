@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::options::SearchOptions;
-use super::result::{Curve, SearchStop};
+use super::result::{Curve, SearchEvent, SearchStop};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
@@ -21,16 +21,17 @@ pub(super) struct Incumbent<'s> {
     pub budget: &'s Budget<'s>,
     /// How many points were offered.
     pub points: usize,
-    /// Called with every better point.
-    better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+    /// Called with every better point and after every start.
+    watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     /// Whether that callback has returned `Break`.
     broken_off: bool,
-    /// Starts before the search ends.
-    starts_left: usize,
     /// Starts in a row without gain before the search ends.
     patience: usize,
     /// Starts in a row without gain so far.
     idle: usize,
+    /// Starts before the search ends, and those so far.
+    most_starts: usize,
+    starts: usize,
 }
 
 impl<'s> Incumbent<'s> {
@@ -39,25 +40,27 @@ impl<'s> Incumbent<'s> {
         problem: &Problem,
         options: &SearchOptions,
         budget: &'s Budget<'s>,
-        better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+        watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     ) -> Self {
-        let SearchOptions { patience, starts: starts_left, .. } = *options;
         let mut trace = problem.trace();
         let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
-        let broken_off = better(&best).is_break();
+        let broken_off = watch(SearchEvent::Better(&best)).is_break();
+        let SearchOptions { patience, most_starts, .. } = *options;
+        let (idle, starts) = (0, 0);
         Self {
             best,
             time_to_best,
             curve,
             budget,
             points: 0,
-            better,
+            watch,
             broken_off,
-            starts_left,
             patience,
-            idle: 0,
+            idle,
+            most_starts,
+            starts,
         }
     }
 
@@ -69,7 +72,7 @@ impl<'s> Incumbent<'s> {
             self.best = candidate;
             self.time_to_best = self.budget.elapsed();
             self.curve.push((self.time_to_best, self.best.margin));
-            self.broken_off |= (self.better)(&self.best).is_break();
+            self.broken_off |= (self.watch)(SearchEvent::Better(&self.best)).is_break();
         }
         gained
     }
@@ -77,7 +80,8 @@ impl<'s> Incumbent<'s> {
     /// Counts a start that was followed to its end, or that could not be made.
     pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
-        self.starts_left = self.starts_left.saturating_sub(1);
+        self.starts += 1;
+        self.broken_off |= (self.watch)(SearchEvent::StartFinished).is_break();
     }
 
     /// Why to stop now, if there is a reason.
@@ -88,7 +92,7 @@ impl<'s> Incumbent<'s> {
             Some(SearchStop::Cancelled)
         } else if self.budget.is_spent() {
             Some(SearchStop::Time)
-        } else if self.starts_left == 0 || self.idle >= self.patience {
+        } else if self.idle >= self.patience || self.starts >= self.most_starts {
             Some(SearchStop::Patience)
         } else {
             None

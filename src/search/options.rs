@@ -8,10 +8,10 @@ use crate::walk::WayOut;
 pub struct SearchOptions {
     /// Seed of the starts. Default 0.
     pub seed: u64,
-    /// Starts before the search ends. Default: as many as there is time for.
-    pub starts: usize,
     /// Starts in a row without gain before the search ends. Default 40.
     pub patience: usize,
+    /// Starts before the search ends, whatever they gained. Default: no limit.
+    pub most_starts: usize,
     /// How walks leave a region. Default: flip.
     pub way_out: WayOut,
     /// Which algorithm. Default: our own.
@@ -22,8 +22,8 @@ impl Default for SearchOptions {
     fn default() -> Self {
         Self {
             seed: 0,
-            starts: usize::MAX,
             patience: 40,
+            most_starts: usize::MAX,
             way_out: WayOut::default(),
             method: Method::default(),
         }

@@ -24,6 +24,15 @@ pub enum SearchStop {
     Refused,
 }
 
+/// What a search tells while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum SearchEvent<'c> {
+    /// A point that is better than all before.
+    Better(&'c Candidate),
+    /// A start was followed to its end, or could not be made.
+    StartFinished,
+}
+
 /// When each better margin was found, from the start of the work on.
 pub type Curve = Vec<(Duration, f64)>;
 

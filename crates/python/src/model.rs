@@ -59,7 +59,7 @@ pub fn strip(dims: Vec<usize>, original: Vec<f32>, changed: Vec<f32>) -> PyResul
     let Some(layout) = PictureLayout::from_dims(&dims) else { return Ok(None) };
     let bytes =
         |values: &[f32]| values.iter().map(|&value| nearest_byte(value)).collect::<Vec<u8>>();
-    guarded(|| rw_adv::report::strip(&layout, &bytes(&original), &bytes(&changed))).map(Some)
+    guarded(|| rw_adv::report::strip(&layout, &bytes(&original), &bytes(&changed), None)).map(Some)
 }
 
 #[pymethods]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use rw_adv::bounds::{Arithmetic, LinearBounds, NeuronBounds, UpperRelaxation};
 use rw_adv::budget::Budget;
-use rw_adv::search::{SearchOptions, SearchStop, search};
+use rw_adv::search::{SearchEvent, SearchOptions, SearchStop, search};
 use serde::{Deserialize, Serialize};
 
 use super::instances::Instance;
@@ -78,14 +78,16 @@ pub fn run(instance: &Instance, method: NamedMethod, limit: RunLimit) -> Result<
     };
     let options = SearchOptions {
         seed: instance.seed,
-        starts,
+        most_starts: starts,
         patience: usize::MAX,
         method: method.method,
         ..SearchOptions::default()
     };
     let mut trace = Vec::new();
-    let found = search(&problem, &make, &options, &budget, |better| {
-        trace.push((budget.elapsed().as_secs_f64(), better.margin));
+    let found = search(&problem, &make, &options, &budget, |event| {
+        if let SearchEvent::Better(better) = event {
+            trace.push((budget.elapsed().as_secs_f64(), better.margin));
+        }
         ControlFlow::Continue(())
     });
     let (cpu, wall) = (budget.elapsed().as_secs_f64(), budget.wall_elapsed().as_secs_f64());

@@ -6,7 +6,7 @@
 mod axis;
 mod canvas;
 mod curves;
-mod font;
+pub(super) mod font;
 mod frame;
 mod gaps;
 mod marker;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
 use crate::report::histogram::histogram;
+use crate::report::text::duration;
 
 /// The head of the table of radii.
 pub fn header(out: &mut impl Write) -> io::Result<()> {
@@ -36,14 +37,14 @@ pub fn row(out: &mut impl Write, record: &RadiusRecord) -> io::Result<()> {
 pub fn summary(
     out: &mut impl Write,
     summary: &RadiusSummary,
-    seconds: f64,
+    seconds: Option<f64>,
     skipped: usize,
 ) -> io::Result<()> {
     let RadiusSummary { asked, records, without_adversary, misclassified, .. } = summary;
     if summary.interrupted {
         writeln!(out, "interrupted: {records} of {asked} images were looked at")?;
     }
-    write!(out, "{records} images in {seconds:.1} s")?;
+    write!(out, "{records} images{}", duration(seconds))?;
     if *without_adversary > 0 {
         write!(out, "; {without_adversary} without adversary")?;
     }

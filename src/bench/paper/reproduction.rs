@@ -203,7 +203,7 @@ fn long_section(parts: &[ReproductionPart]) -> String {
 fn first_section(first: &ReproductionPart) -> String {
     let results = first.results();
     let mut text = "\n## The first local search of the printed algorithm\n\n\
-        Its relaxation, solved to the end, and the walk from there, once for each size; `rw`'s value after a second is not reached by it unless said.\n\n\
+        Its relaxation, solved to the end, and the walk from there, once for each size.\n\n\
         | network | CPU seconds | finished | value |\n|---|---|---|---|\n"
         .to_owned();
     for row in &results.instances {

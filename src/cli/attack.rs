@@ -54,7 +54,7 @@ pub struct AttackArgs {
     /// First write the problem of one image and target as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 and down_7 are how far pixel 7 is moved from the image; h_1_5 and z_1_5 are output and state of neuron 5 of the first
-    /// hidden layer, where the bounds leave its state open. The objective is the margin.
+    /// hidden layer, where the bounds leave its state open; one is 1 and carries the objective's constant. The objective is the margin.
     #[arg(long, value_name = "FILE", value_parser = file_of(["mps", "lp"]), hide_short_help = true)]
     write_model: Option<PathBuf>,
     #[command(flatten)]
@@ -127,6 +127,7 @@ impl AttackPlan {
             gap: self.attack.gap(),
             method: search.method,
             warm_start: search.method == Method::Milp { warm: true },
+            solver: search.method.solver().map(str::to_owned),
             goal: self.attack.goal,
             way_out: search.way_out,
         })

@@ -58,6 +58,9 @@ pub struct AttackSettings {
     pub method: Method,
     /// Whether branch and bound began with a point of ours.
     pub warm_start: bool,
+    /// The command of the external solver, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<String>,
     /// What was wanted, `optimum` or `verdict`.
     pub goal: Goal,
     /// How walks leave a region.

@@ -66,7 +66,7 @@ impl Stop {
             SearchStop::Cancelled => Self::Interrupted,
             SearchStop::Enough => on_break,
             SearchStop::Claimed => Self::Claimed,
-            SearchStop::Trouble => Self::Trouble,
+            SearchStop::Trouble | SearchStop::Refused => Self::Trouble,
         }
     }
 

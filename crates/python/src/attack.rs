@@ -43,7 +43,8 @@ pub fn goal(name: &str) -> Result<Goal, Failure> {
 
 /// One of the methods, by its name.
 pub fn method(name: &str) -> Result<Method, Failure> {
-    name.parse().map_err(|_| {
+    let built_in = Method::NAMES.contains(&name).then(|| name.parse().ok()).flatten();
+    built_in.ok_or_else(|| {
         Failure::Input(format!("method: '{name}' is none of {}", Method::NAMES.join(", ")))
     })
 }
@@ -88,6 +89,7 @@ pub fn attack(
             gap: attack.gap(),
             method: search.method,
             warm_start: false,
+            solver: None,
             goal: attack.goal,
             way_out: search.way_out,
         });

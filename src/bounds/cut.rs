@@ -253,9 +253,9 @@ impl LinearBounds {
     fn narrow_first_layer(&mut self, by: &mut CutFunction) -> Result<(), NothingLeft> {
         for j in self.unstable_among(0, self.neurons.layer(0)) {
             let Interval { lower, upper } = self.neurons.layer(0)[j];
-            let (v, at) = (by.bounds.first.slopes.col_as_slice(j), by.bounds.first.at_centre[j]);
-            let upper = by.largest(at.upper, v, 1.0, upper);
-            let lower = -by.largest(-at.lower, v, -1.0, -lower);
+            let (v, at) = (by.bounds.first.slopes.column(j), by.bounds.first.at_centre[j]);
+            let upper = by.largest(at.upper, &v, 1.0, upper);
+            let lower = -by.largest(-at.lower, &v, -1.0, -lower);
             self.narrow(0, j, Interval { lower, upper })?;
         }
         Ok(())

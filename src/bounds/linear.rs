@@ -12,8 +12,6 @@
 
 use std::sync::Arc;
 
-use faer::Mat;
-
 use super::bounded_part::BoundedPart;
 use super::envelope::Envelopes;
 use super::functions::LayerLines;
@@ -22,6 +20,7 @@ use super::interval::Interval;
 use super::neurons::NeuronBounds;
 use super::part::{Part, PartSet};
 use super::relaxation::UpperRelaxation;
+use super::slopes::SlopeColumns;
 use crate::network::{Network, NeuronId};
 use crate::sets::{Allowance, InputSet, MoveSet};
 
@@ -64,7 +63,7 @@ pub struct LinearBounds {
 #[derive(Clone)]
 pub(super) struct FirstLayer {
     /// One column per neuron.
-    pub slopes: Arc<Mat<f64>>,
+    pub slopes: Arc<SlopeColumns>,
     /// The values at the centre, rounding included.
     pub at_centre: Vec<Interval>,
     /// At least `Σ |slope| p` anywhere in the set, by neuron.

@@ -24,6 +24,7 @@ mod part;
 mod parts;
 mod push_back;
 mod relaxation;
+mod slopes;
 #[cfg(test)]
 mod tests;
 

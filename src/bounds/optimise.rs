@@ -363,8 +363,8 @@ impl LinearBounds {
             return values;
         }
         for (j, value) in values.iter_mut().enumerate() {
-            let slopes = self.first.slopes.col_as_slice(j);
-            let moved = vertex.iter().map(|&(k, p)| slopes[k] * p).sum::<f64>();
+            let slopes = &self.first.slopes;
+            let moved = vertex.iter().map(|&(k, p)| slopes.get(k, j) * p).sum::<f64>();
             *value = self.first.at_centre[j].upper + moved;
         }
         values

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use faer::Mat;
-
 use super::bounded_part::BoundedPart;
 use super::build::BLOCK;
 use super::certified::EmptyPart;
@@ -26,14 +24,14 @@ struct OverPart<'p> {
 
 impl OverPart<'_> {
     /// `slopes · taken`, and the magnitudes in it.
-    fn taken(&self, slopes: &[f64]) -> (f64, f64) {
-        let terms = self.part.taken().iter().map(|&(k, amount)| slopes[k] * amount);
+    fn taken(&self, slope: impl Fn(usize) -> f64) -> (f64, f64) {
+        let terms = self.part.taken().iter().map(|&(k, amount)| slope(k) * amount);
         terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()))
     }
 
     /// `constant + slopes · taken`, rounded up.
-    fn constant(&self, constant: f64, slopes: &[f64]) -> f64 {
-        let (sum, size) = self.taken(slopes);
+    fn constant(&self, constant: f64, slope: impl Fn(usize) -> f64) -> f64 {
+        let (sum, size) = self.taken(slope);
         constant + sum + self.allowance.of(constant.abs() + size)
     }
 
@@ -144,17 +142,18 @@ impl LinearBounds {
         let mut lines = Vec::new();
         let mut down = Vec::new();
         for j in 0..self.first.at_centre.len() {
-            let slopes = all_slopes.col_as_slice(j);
-            let (sum, size) = over.taken(slopes);
+            let slope = |k: usize| all_slopes.get(k, j);
+            let (sum, size) = over.taken(slope);
             let Interval { lower, upper } = &mut self.first.at_centre[j];
             *lower += sum - self.allowance.of(lower.abs() + size);
-            *upper = over.constant(*upper, slopes);
+            *upper = over.constant(*upper, slope);
             let Interval { lower, upper } = self.first.at_centre[j];
             if self.neurons.stability(NeuronId { layer: 0, index: j }) == Stability::Unstable {
                 if narrow {
+                    let slopes = all_slopes.column(j);
                     down.clear();
                     down.extend(slopes.iter().map(|v| -v));
-                    let above = self.largest_over(over, upper, slopes);
+                    let above = self.largest_over(over, upper, &slopes);
                     let below = -self.largest_over(over, -lower, &down);
                     self.neurons.layer_mut(0)[j].tighten(below, above);
                 }
@@ -182,13 +181,13 @@ impl LinearBounds {
             if self.neurons.stability(NeuronId { layer, index: neuron }) != Stability::Unstable {
                 continue;
             }
-            let slopes = above.slopes.col_as_slice(column);
-            let constant = over.constant(above.constants[column], slopes);
-            let of_negative = below.slopes.col_as_slice(column);
-            let negative = over.constant(below.constants[column], of_negative);
+            let constant = |of: &StoredFunctions| {
+                over.constant(of.constants[column], |k| of.slopes.get(k, column))
+            };
+            let (constant, negative) = (constant(above), constant(below));
             if narrow {
-                let upper = self.largest_over(over, constant, slopes);
-                let lower = -self.largest_over(over, negative, of_negative);
+                let upper = self.largest_over(over, constant, &above.slopes.column(column));
+                let lower = -self.largest_over(over, negative, &below.slopes.column(column));
                 self.neurons.layer_mut(layer)[neuron].tighten(lower, upper);
             }
             let line = |of: &StoredFunctions, constant: f64| EnvelopeLine {
@@ -230,9 +229,8 @@ impl LinearBounds {
     /// evaluate. `None` where that would not leave many out.
     pub(super) fn narrowed(&self, slopes: &[f64]) -> Option<NarrowedBounds> {
         let few = self.moves.steepest(slopes)?;
-        let rows = |m: &Mat<f64>| Mat::from_fn(few.len(), m.ncols(), |k, j| m[(few[k], j)]);
         let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&few)));
-        let slopes = Arc::new(rows(&self.first.slopes));
+        let slopes = Arc::new(self.first.slopes.with_moves(&few));
         let bounds = Self {
             moves: Arc::new(self.moves.with_moves(&few)),
             first: FirstLayer { slopes, ..self.first.clone() },

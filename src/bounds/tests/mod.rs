@@ -2,6 +2,7 @@
 
 mod cover;
 mod cuts;
+mod sparse;
 
 use proptest::prelude::*;
 

@@ -122,6 +122,18 @@ impl AttackRecord {
     }
 }
 
+impl AttackRecord {
+    /// What an adversary does, or would do: `4 → 9`.
+    pub fn change_text(&self) -> String {
+        change_text(self.predicted, self.target)
+    }
+}
+
+/// The predicted label and the target, as people read them: `4 → 9`.
+pub(crate) fn change_text(predicted: usize, target: usize) -> String {
+    format!("{predicted} → {target}")
+}
+
 impl Resumable for AttackRecord {
     const CONTENTS: Contents = Contents::Attacks;
     const SCHEMA: &'static str = ATTACK_SCHEMA;

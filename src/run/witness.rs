@@ -16,6 +16,7 @@ use super::whole_file::{PARTIAL, replace_through};
 use crate::data::PictureLayout;
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
+use crate::record::change_text;
 use crate::report::png;
 
 /// The folder in the result directory.
@@ -165,7 +166,10 @@ impl WitnessFiles {
                 let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
                 let difference = png::difference(layout, &original, picture.bytes());
                 write(&format!("{stem}_difference.png"), &difference)?;
-                let strip = png::strip(layout, &original, picture.bytes());
+                let change = change_text(predicted.0, target.0);
+                let margin = witness.point().value();
+                let caption = format!("image {image}: {change}, margin {margin:.2}");
+                let strip = png::strip(layout, &original, picture.bytes(), Some(&caption));
                 write(&format!("{stem}_strip.png"), &strip)?;
                 write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
             }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::options::SearchOptions;
-use super::result::{Curve, SearchStop};
+use super::result::{Curve, SearchEvent, SearchStop};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
@@ -19,8 +19,10 @@ pub(super) struct Incumbent<'s> {
     pub curve: Curve,
     /// The time limit of the search.
     pub budget: &'s Budget<'s>,
-    /// Called with every better point.
-    better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+    /// How many points were offered.
+    pub points: usize,
+    /// Called with every better point and after every start.
+    watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     /// Whether that callback has returned `Break`.
     broken_off: bool,
     /// Starts in a row without gain before the search ends.
@@ -38,13 +40,13 @@ impl<'s> Incumbent<'s> {
         problem: &Problem,
         options: &SearchOptions,
         budget: &'s Budget<'s>,
-        better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+        watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     ) -> Self {
         let mut trace = problem.trace();
         let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
-        let broken_off = better(&best).is_break();
+        let broken_off = watch(SearchEvent::Better(&best)).is_break();
         let SearchOptions { patience, most_starts, .. } = *options;
         let (idle, starts) = (0, 0);
         Self {
@@ -52,7 +54,8 @@ impl<'s> Incumbent<'s> {
             time_to_best,
             curve,
             budget,
-            better,
+            points: 0,
+            watch,
             broken_off,
             patience,
             idle,
@@ -63,12 +66,13 @@ impl<'s> Incumbent<'s> {
 
     /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
     pub fn offer(&mut self, candidate: Candidate) -> bool {
+        self.points += 1;
         let gained = candidate.margin > self.best.margin + tolerance::GAIN;
         if candidate.margin > self.best.margin {
             self.best = candidate;
             self.time_to_best = self.budget.elapsed();
             self.curve.push((self.time_to_best, self.best.margin));
-            self.broken_off |= (self.better)(&self.best).is_break();
+            self.broken_off |= (self.watch)(SearchEvent::Better(&self.best)).is_break();
         }
         gained
     }
@@ -77,6 +81,7 @@ impl<'s> Incumbent<'s> {
     pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
         self.starts += 1;
+        self.broken_off |= (self.watch)(SearchEvent::StartFinished).is_break();
     }
 
     /// Why to stop now, if there is a reason.

@@ -291,7 +291,7 @@ mod tests {
     fn sparse(moves: usize, columns: usize) -> (Mat<f64>, Vec<f64>) {
         let drawn = point(moves * columns, 3);
         let rests: Vec<f64> = (0..columns).map(|j| 0.25 * (j % 2) as f64).collect();
-        let own = |k: usize, j: usize| (k + j) % 9 == 0;
+        let own = |k: usize, j: usize| (k + j).is_multiple_of(9);
         let slope = |k: usize, j: usize| if own(k, j) { drawn[k + j * moves] } else { rests[j] };
         (Mat::from_fn(moves, columns, slope), rests)
     }
@@ -324,8 +324,9 @@ mod tests {
     fn the_first_layer_has_the_same_slopes_however_they_are_stored() {
         let (outputs, inputs) = (200, 90);
         let drawn = point(outputs * inputs, 8);
-        let weight =
-            |i: usize, j: usize| if (i + j) % 10 == 0 { drawn[i * inputs + j] } else { 0.0 };
+        let weight = |i: usize, j: usize| {
+            if (i + j).is_multiple_of(10) { drawn[i * inputs + j] } else { 0.0 }
+        };
         let map = AffineMap::from_fn(outputs, inputs, weight, vec![0.0; outputs]);
         assert!(map.is_sparse());
         // The first pixel is black and moves up only.

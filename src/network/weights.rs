@@ -208,7 +208,7 @@ mod tests {
     fn what_has_few_weights_is_stored_sparse_and_gives_the_same_products() {
         let (outputs, inputs) = (150, 130);
         let drawn = point(outputs * inputs, 5);
-        let is_there = |i: usize, j: usize| (i * 7 + j * 3) % 11 == 0;
+        let is_there = |i: usize, j: usize| (i * 7 + j * 3).is_multiple_of(11);
         let weight = |i: usize, j: usize| if is_there(i, j) { drawn[i * inputs + j] } else { 0.0 };
         let matrix = Mat::from_fn(outputs, inputs, weight);
         let sparse = Weights::from_dense(matrix.clone());

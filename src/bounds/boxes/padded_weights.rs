@@ -133,8 +133,9 @@ mod tests {
     fn sparse_weights_give_the_products_of_dense_ones() {
         let (outputs, inputs) = (131, 203);
         let drawn = point(outputs * inputs, 4);
-        let weight =
-            |i: usize, j: usize| if (i + 2 * j) % 13 == 0 { drawn[i * inputs + j] } else { 0.0 };
+        let weight = |i: usize, j: usize| {
+            if (i + 2 * j).is_multiple_of(13) { drawn[i * inputs + j] } else { 0.0 }
+        };
         let map = AffineMap::from_fn(outputs, inputs, weight, vec![1.0; outputs]);
         let sparse = PaddedWeights::new(&map);
         assert!(matches!(sparse, PaddedWeights::Sparse { .. }));

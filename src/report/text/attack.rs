@@ -139,7 +139,8 @@ mod tests {
         assert!(loose.has_loose_bound() && !wide.has_loose_bound());
         assert_eq!([bound(&loose), bound(&wide)], [LOOSE, "60.0000"]);
         let mut out = Vec::new();
-        summary(&mut out, &AttackSummary::of(&[loose, wide], 2, false), 1.0, 0).expect("written");
+        summary(&mut out, &AttackSummary::of(&[loose, wide], 2, false), Some(1.0), 0)
+            .expect("written");
         let text = String::from_utf8(out).expect("text");
         assert!(text.contains("bounds of 1 are >100x"), "{text}");
     }

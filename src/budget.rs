@@ -7,14 +7,27 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<'f> {
     started: Instant,
+    /// What the thread's CPU clock showed at the start, if that is the clock that counts.
+    cpu_started: Option<Duration>,
     limit: Option<Duration>,
     cancelled: Option<&'f AtomicBool>,
 }
 
+/// Below this time nothing can be said about a thread's share of a core.
+const SHORTEST_SAMPLE: Duration = Duration::from_millis(50);
+/// A thread that seems to get less of a core is assumed to get this much.
+const SMALLEST_SHARE: f64 = 0.1;
+
 impl<'f> Budget<'f> {
     /// Starts now.
     pub fn start(limit: Option<Duration>, cancelled: Option<&'f AtomicBool>) -> Self {
-        Self { started: Instant::now(), limit, cancelled }
+        Self { started: Instant::now(), cpu_started: None, limit, cancelled }
+    }
+
+    /// Starts now and counts the CPU time of the calling thread, so that other programs on the machine do not shorten the work. It must stay on
+    /// that thread. Where the system has no such clock, it counts as [`Budget::start`].
+    pub fn start_cpu(limit: Option<Duration>, cancelled: Option<&'f AtomicBool>) -> Self {
+        Self { cpu_started: thread_cpu_time(), ..Self::start(limit, cancelled) }
     }
 
     /// No limit.
@@ -24,6 +37,14 @@ impl<'f> Budget<'f> {
 
     /// Time since the start.
     pub fn elapsed(&self) -> Duration {
+        match self.cpu_started {
+            Some(started) => thread_cpu_time().unwrap_or(started).saturating_sub(started),
+            None => self.wall_elapsed(),
+        }
+    }
+
+    /// Time since the start on the wall clock, whichever clock counts.
+    pub fn wall_elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
@@ -33,6 +54,22 @@ impl<'f> Budget<'f> {
             return Some(Duration::ZERO);
         }
         self.limit.map(|limit| limit.saturating_sub(self.elapsed()))
+    }
+
+    /// How long the time that is left will take on the wall clock, for solvers that look at nothing else: the thread is assumed to go on with
+    /// the share of a core that it had so far.
+    pub fn wall_left(&self) -> Option<Duration> {
+        let left = self.left()?;
+        if self.cpu_started.is_none() {
+            return Some(left);
+        }
+        let wall = self.wall_elapsed();
+        let share = if wall < SHORTEST_SAMPLE {
+            1.0
+        } else {
+            (self.elapsed().as_secs_f64() / wall.as_secs_f64()).clamp(SMALLEST_SHARE, 1.0)
+        };
+        Some(left.div_f64(share))
     }
 
     /// Half of the time that is left.
@@ -75,6 +112,19 @@ impl<'f> Budget<'f> {
     }
 }
 
+/// The CPU time of the calling thread since it began.
+#[cfg(unix)]
+fn thread_cpu_time() -> Option<Duration> {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(now).ok()
+}
+
+/// The CPU time of the calling thread is not known here.
+#[cfg(not(unix))]
+fn thread_cpu_time() -> Option<Duration> {
+    None
+}
+
 /// Now, as `2026-11-18 04:40:06 UTC`.
 pub fn utc_now() -> String {
     // A clock before 1970 is not set.
@@ -99,7 +149,7 @@ fn utc(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::*;
 
     #[test]
     fn dates_by_hand() {
@@ -110,5 +160,21 @@ mod tests {
         assert_eq!(utc(4_107_542_399), "2100-02-28 23:59:59 UTC");
         assert_eq!(utc(4_107_542_400), "2100-03-01 00:00:00 UTC");
         assert_eq!(utc(1_795_048_806), "2026-11-19 00:40:06 UTC");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_thread_that_sleeps_spends_no_cpu_time() {
+        let limit = Duration::from_secs(5);
+        let cpu = Budget::start_cpu(Some(limit), None);
+        let wall = Budget::start(Some(limit), None);
+        std::thread::sleep(Duration::from_millis(80));
+        assert!(wall.elapsed() >= Duration::from_millis(80));
+        assert!(cpu.elapsed() < Duration::from_millis(60), "{:?}", cpu.elapsed());
+        assert!(cpu.wall_elapsed() >= Duration::from_millis(80));
+        // With a small share of a core what is left takes longer, but not for ever.
+        let left = cpu.wall_left().expect("limited");
+        assert!(left > limit && left <= limit.mul_f64(1.01 / SMALLEST_SHARE), "{left:?}");
+        assert!(wall.wall_left().expect("limited") < limit);
     }
 }

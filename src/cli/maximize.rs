@@ -84,7 +84,7 @@ pub struct MaximizeArgs {
     /// First write the problem as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
-    /// of the first hidden layer, where the bounds leave its state open.
+    /// of the first hidden layer, where the bounds leave its state open; one is 1 and carries the constant.
     #[arg(long, value_name = "FILE", value_parser = file_of(["mps", "lp"]))]
     write_model: Option<PathBuf>,
 }

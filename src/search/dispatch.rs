@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::baselines::{apgd, milp, sample_mip};
+use super::baselines::{apgd, external, milp, sample_mip};
 use super::incumbent::Incumbent;
 use super::method::Method;
 use super::options::SearchOptions;
@@ -27,10 +27,11 @@ pub fn search<'p>(
         Method::SampleMip => sample_mip,
         Method::Milp { .. } => milp,
         Method::Apgd => apgd,
+        Method::External { .. } => external,
     };
     let mut incumbent = Incumbent::new(problem, options, budget, &mut watch);
     let ended = method(&SearchTask::new(problem, bounds, *options), &mut incumbent);
     let MethodResult { stop, starts, finished, work, claimed_bound } = ended;
-    let Incumbent { best, time_to_best, curve, .. } = incumbent;
-    SearchResult { best, starts, finished, claimed_bound, work, time_to_best, curve, stop }
+    let Incumbent { best, time_to_best, curve, points, .. } = incumbent;
+    SearchResult { best, starts, finished, points, claimed_bound, work, time_to_best, curve, stop }
 }

@@ -19,6 +19,8 @@ pub(super) struct Incumbent<'s> {
     pub curve: Curve,
     /// The time limit of the search.
     pub budget: &'s Budget<'s>,
+    /// How many points were offered.
+    pub points: usize,
     /// Called with every better point and after every start.
     watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     /// Whether that callback has returned `Break`.
@@ -52,6 +54,7 @@ impl<'s> Incumbent<'s> {
             time_to_best,
             curve,
             budget,
+            points: 0,
             watch,
             broken_off,
             patience,
@@ -63,6 +66,7 @@ impl<'s> Incumbent<'s> {
 
     /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
     pub fn offer(&mut self, candidate: Candidate) -> bool {
+        self.points += 1;
         let gained = candidate.margin > self.best.margin + tolerance::GAIN;
         if candidate.margin > self.best.margin {
             self.best = candidate;

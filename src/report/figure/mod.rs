@@ -10,12 +10,16 @@ pub(super) mod font;
 mod frame;
 mod gaps;
 mod marker;
+mod panels;
+mod regions;
 mod scatter;
 mod series;
 
 pub use canvas::Drawing;
 pub use curves::Curves;
 pub use gaps::Gaps;
+pub use panels::{ScatterPanel, ScatterPanels};
+pub use regions::RegionMap;
 pub use scatter::Scatter;
 pub use series::Series;
 

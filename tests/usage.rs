@@ -213,7 +213,7 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     let dry = ["--dry-run", "--out", place, "--target", "all"];
     let written = ["--write-model", typed(&milp)];
     let plan = stdout(&[SMALL, &dry, &written].concat());
-    for word in [FIXTURE, "784 -> 16 -> 16 -> 10", "2 of 2", "delta 5", place, "18 to make"] {
+    for word in [FIXTURE, "784 -> 16 -> 16 -> 10", "2 of 2", "budget: 5.0", place, "18 to make"] {
         assert!(plan.contains(word), "expected '{word}' in: {plan}");
     }
     assert!(fs::read_dir(directory.path()).expect("there").next().is_none());

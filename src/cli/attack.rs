@@ -33,7 +33,7 @@ pub struct AttackArgs {
     /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
-    /// The label that should win: runner-up, a label, all, or a CSV file with the columns image,target
+    /// The label that should win: runner-up, a label or class name, all, or a CSV file with the columns image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::RunnerUp)]
     target: TargetChoice,
     #[command(flatten)]
@@ -97,7 +97,21 @@ impl AttackPlan {
             Method::Rw => args.branch.attack_options(inputs.images(), &inputs.model.network),
             _ => args.branch.options(inputs.images()),
         };
-        let self_check = args.self_check.open(inputs.model_path(), exports.is_guard())?;
+        let self_check = if inputs.is_normalised() {
+            if args.self_check.is_asked() {
+                bail!(
+                    "--check-proofs: the checker reads the file, which lacks the normalisation: run on the DIR/model.onnx of --out"
+                );
+            }
+            None
+        } else {
+            args.self_check.open(inputs.model_path(), exports.is_guard())?
+        };
+        if proof.is_some() && inputs.is_normalised() && !run.out.is_named() {
+            bail!(
+                "--proof: needs --out DIR, too: proofs are about DIR/model.onnx, the model with its normalisation"
+            );
+        }
         let proofs = proof.is_some() || self_check.is_some();
         let attack = Attack { delta, norm, search, goal, branch, proofs };
         Ok(Self { inputs, attack, run, write_model, proof, self_check, exports, exit_code, screen })
@@ -137,12 +151,14 @@ impl AttackPlan {
         let exports = self.exports.open()?;
         job.proofs = self.open_proofs()?;
         let batch = Batch::open(&job, items, settings.clone(), &destination)?;
+        self.inputs.write_model(&destination)?;
         if let Some(proofs) = &job.proofs {
             proofs.look_for(batch.finished());
         }
         catch_interrupts()?;
         let outlives_reader = destination.directory.is_some() || self.exit_code || exports.wanted();
-        let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left());
+        let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left())
+            .with_classes(self.inputs.classes.clone());
         terminal.begin::<AttackRecord>()?;
         let mut result = batch.run(&self.run.limits(), &clock, &mut terminal);
         let seconds = result.new_seconds();

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rw_adv::record::{
-    ComparedPoint, Comparison, Contents, compare_attacks, compare_instances, compare_radii, json,
+    ComparedPoint, Contents, RunComparison, compare_attacks, compare_instances, compare_radii, json,
 };
 use rw_adv::report::figure::{Scatter, Series};
 use rw_adv::report::text;
@@ -80,7 +80,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     Ok(if is_worse { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn draw(file: &Path, compared: &Comparison, args: &CompareArgs) -> Result<()> {
+fn draw(file: &Path, compared: &RunComparison, args: &CompareArgs) -> Result<()> {
     let wanted = match args.of.as_deref() {
         Some("radius") => Some("certified radius"),
         Some("adversary") => Some("distance of the nearest adversary"),

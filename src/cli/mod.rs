@@ -16,6 +16,7 @@ mod merge;
 mod method;
 mod out;
 mod pages;
+mod pixels;
 mod radius;
 mod report;
 mod run_args;

@@ -62,6 +62,11 @@ impl FromStr for ShardChoice {
 }
 
 impl OutArgs {
+    /// Whether there is a directory.
+    pub fn is_named(&self) -> bool {
+        self.out.is_some()
+    }
+
     /// Our share, if the work is shared.
     fn shard(&self) -> Result<Option<Shard>> {
         match (self.shard, self.shards) {

@@ -54,7 +54,7 @@ pub struct ComparedPoint {
 
 /// What two directories say about the same work.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// Settings that differ: what they are called, in the first directory, in the second.
     pub settings: Vec<(String, String, String)>,
     /// Records that both have.
@@ -74,7 +74,7 @@ pub struct Comparison {
     pub plots: Vec<(&'static str, Vec<ComparedPoint>)>,
 }
 
-impl Comparison {
+impl RunComparison {
     /// Whether less is certified (or decided) in the second directory.
     pub fn is_worse(&self) -> bool {
         self.certified[1] < self.certified[0]
@@ -136,7 +136,7 @@ fn points<R>(
 }
 
 /// Compares attacks. Where every image has one record, images are paired whatever their targets: the runner-up of another model may be another.
-pub fn compare_attacks(a: &StoredRun, b: &StoredRun) -> Comparison {
+pub fn compare_attacks(a: &StoredRun, b: &StoredRun) -> RunComparison {
     let is_single = |run: &StoredRun| by_image(&run.records).len() == run.records.len();
     let by_image_alone = is_single(a) && is_single(b);
     let key = |r: &AttackRecord| (r.image, if by_image_alone { 0 } else { r.target });
@@ -187,7 +187,7 @@ pub fn compare_attacks(a: &StoredRun, b: &StoredRun) -> Comparison {
     let contradictions = contradictions
         .filter_map(|(a, b)| a.contradiction(b).map(|both| format!("{} is {both}", a.key())));
     let drawn = |value: fn(&AttackRecord) -> Option<f64>| points(&pairs, value, verdict_change);
-    Comparison {
+    RunComparison {
         settings: differing_settings(&a.settings, &b.settings),
         both: pairs.len(),
         only,
@@ -214,7 +214,7 @@ fn verdict_change(a: &AttackRecord, b: &AttackRecord) -> i8 {
 }
 
 /// Compares radii; a mean certified radius that is smaller is worse.
-pub fn compare_radii(a: &StoredRun<RadiusRecord>, b: &StoredRun<RadiusRecord>) -> Comparison {
+pub fn compare_radii(a: &StoredRun<RadiusRecord>, b: &StoredRun<RadiusRecord>) -> RunComparison {
     let Pairs { pairs, only } = paired(&a.records, &b.records, |r| r.image);
     let average = |title, digits, of: fn(&RadiusRecord) -> Option<f64>| ComparedNumber {
         title,
@@ -242,7 +242,7 @@ pub fn compare_radii(a: &StoredRun<RadiusRecord>, b: &StoredRun<RadiusRecord>) -
     });
     let certified = [numbers[0].a, numbers[0].b].map(Option::unwrap_or_default);
     let drawn = |value: fn(&RadiusRecord) -> Option<f64>| points(&pairs, value, change);
-    Comparison {
+    RunComparison {
         settings: differing_settings(&a.settings, &b.settings),
         both: pairs.len(),
         only,
@@ -259,7 +259,10 @@ pub fn compare_radii(a: &StoredRun<RadiusRecord>, b: &StoredRun<RadiusRecord>) -
 }
 
 /// Compares property files; fewer that are decided is worse. Instances are paired by the names of their files.
-pub fn compare_instances(a: &StoredRun<VerifyRecord>, b: &StoredRun<VerifyRecord>) -> Comparison {
+pub fn compare_instances(
+    a: &StoredRun<VerifyRecord>,
+    b: &StoredRun<VerifyRecord>,
+) -> RunComparison {
     let key = |r: &VerifyRecord| (r.instance.model.clone(), r.instance.property.clone());
     let Pairs { pairs, only } = paired(&a.records, &b.records, key);
     let is_decided =
@@ -293,7 +296,7 @@ pub fn compare_instances(a: &StoredRun<VerifyRecord>, b: &StoredRun<VerifyRecord
     let drawn = points(&pairs, |r| Some(r.seconds), change);
     let (first, second) =
         counted(|r| matches!(r.result, RecordedResult::Sat | RecordedResult::Unsat));
-    Comparison {
+    RunComparison {
         settings: differing_settings(&a.settings, &b.settings),
         both: pairs.len(),
         only,

@@ -23,8 +23,8 @@ pub(crate) use attack::change_text;
 pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
 pub use comparison::{
-    ComparedChange, ComparedNumber, ComparedPoint, Comparison, compare_attacks, compare_instances,
-    compare_radii,
+    ComparedChange, ComparedNumber, ComparedPoint, RunComparison, compare_attacks,
+    compare_instances, compare_radii,
 };
 pub use contents::Contents;
 pub use inspection::{InspectedNode, Inspection, LayerSize, NodeRole, TractComparison};

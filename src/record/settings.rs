@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::json::{self, Value};
+use crate::onnx::Normalisation;
 use crate::search::Method;
 use crate::sets::Norm;
 use crate::solve::Goal;
@@ -33,6 +34,12 @@ pub struct CommonSettings {
     pub patience: usize,
     /// Time limit of each record in seconds, if any.
     pub time_limit: Option<f64>,
+    /// What classes are called, in the order of the model's outputs; none, if they have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub class_names: Vec<String>,
+    /// What was put before the model: its file is `model.onnx` beside the results then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalisation: Option<Normalisation>,
 }
 
 /// What was asked of an attack.

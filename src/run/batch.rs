@@ -94,7 +94,7 @@ pub struct BatchResult<J: Job> {
 impl<J: Job> BatchResult<J> {
     /// Seconds since the run was begun; `None` if there was nothing to do.
     pub fn new_seconds(&self) -> Option<f64> {
-        (self.records.len() > self.finished_before).then(|| self.elapsed.as_secs_f64())
+        (self.records.len() > self.finished_before).then_some(self.elapsed.as_secs_f64())
     }
 }
 

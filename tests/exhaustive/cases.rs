@@ -17,7 +17,7 @@ pub const SAME: f64 = 1e-6;
 /// Two to four pixels, one or two layers of two to four neurons.
 const TINY_CASES: u64 = 1000;
 /// So many pixels that the LPs make their columns on demand; few neurons.
-const WIDE_CASES: u64 = 25;
+const WIDE_CASES: u64 = 100;
 /// Tiny ones, and some wide ones, over a box cut by constraints.
 const CUT_CASES: u64 = 250;
 /// Tiny ones in which some neurons have no ReLU.

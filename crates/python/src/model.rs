@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use rw_adv::data::PictureLayout;
 use rw_adv::judge::nearest_byte;
 use rw_adv::network::{Activation, ActivationPattern, Network, Trace};
-use rw_adv::onnx::OnnxModel;
+use rw_adv::onnx::{Normalisation, OnnxModel};
 
 use crate::arrays::rows;
 use crate::errors::{Failure, chain, guarded};
@@ -45,6 +45,20 @@ pub fn load(py: Python<'_>, name: PathBuf, data: Option<&[u8]>) -> PyResult<Mode
     })?;
     let model = loaded.map_err(Failure::from)?;
     Ok(Model { model: Arc::new(model), name: name.display().to_string() })
+}
+
+/// The bytes of a model with `(x - mean) / std` before it.
+#[pyfunction]
+pub fn normalised(
+    py: Python<'_>,
+    name: PathBuf,
+    data: &[u8],
+    mean: Vec<f64>,
+    std: Vec<f64>,
+) -> PyResult<Vec<u8>> {
+    let normalisation = Normalisation::new(mean, std).map_err(Failure::Input)?;
+    let done = guarded(|| py.detach(|| normalisation.before(&name, data)))?;
+    Ok(done.map_err(Failure::from)?)
 }
 
 /// Whether values of one shape, taken in order, are an input of another.
@@ -92,6 +106,12 @@ impl Model {
     #[getter]
     fn final_ops(&self) -> Vec<String> {
         self.model.final_ops.clone()
+    }
+
+    /// What the file calls the classes; none, if it has no names for them.
+    #[getter]
+    fn class_names(&self) -> Vec<String> {
+        self.model.class_names.clone()
     }
 
     /// Whether an input is a picture: height, width, channels.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::columns::{columns, rounded};
 use super::pack::{PicturePack, pack};
 use super::quantiles::quantiles;
-use super::{Frame, filled};
+use super::{PageFrame, filled};
 use crate::record::json;
 use crate::record::{
     AttackRecord, ImageOutcome, ImageOutcomes, StoredRun, Verdict, by_image, image_outcomes,
@@ -24,7 +24,7 @@ const LEFT_OUT: [&str; 4] = ["schema", "seed", "npy", "png"];
 #[derive(Serialize)]
 struct AttackData<'a> {
     #[serde(flatten)]
-    frame: Frame<'a>,
+    frame: PageFrame<'a>,
     standings: ImageOutcomes,
     /// The same by label.
     classes: Vec<(usize, ImageOutcomes)>,
@@ -59,7 +59,7 @@ pub fn attack_page(stored: &StoredRun) -> io::Result<String> {
     let keys: Vec<(usize, usize)> = records.iter().map(|r| (r.image, r.target)).collect();
     let in_short = |row: [f64; 6]| row.into_iter().map(rounded).collect();
     let data = AttackData {
-        frame: Frame::of("attacks", stored),
+        frame: PageFrame::of("attacks", stored),
         standings: image_outcomes(records),
         classes: classes(records),
         labelled: records.iter().all(|record| record.label.is_some()),

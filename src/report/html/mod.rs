@@ -36,7 +36,7 @@ const SCRIPTS: [&str; 11] = [
 
 /// What every page is given.
 #[derive(Serialize)]
-struct Frame<'a> {
+struct PageFrame<'a> {
     /// Whose records these are: `attacks`, `radii`, `maximum`, `instances`.
     kind: &'static str,
     version: &'a str,
@@ -53,7 +53,7 @@ struct Frame<'a> {
     count: usize,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> PageFrame<'a> {
     fn of<R>(kind: &'static str, stored: &'a StoredRun<R>) -> Self {
         let StoredRun { records, settings, asked, summary, origin, .. } = stored;
         let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::columns::columns;
 use super::pack::{PicturePack, pack};
-use super::{Frame, filled};
+use super::{PageFrame, filled};
 use crate::record::json::{self, Fields};
 use crate::record::{MaximizeRecord, RadiusRecord, StoredRun, VerifyRecord};
 
@@ -17,7 +17,7 @@ const LEFT_OUT: [&str; 4] = ["schema", "seed", "npy", "png"];
 #[derive(Serialize)]
 struct RecordData<'a> {
     #[serde(flatten)]
-    frame: Frame<'a>,
+    frame: PageFrame<'a>,
     /// A list per field, or the value that all records share.
     columns: Fields,
     pictures: Option<PicturePack>,
@@ -32,7 +32,7 @@ pub fn radius_page(stored: &StoredRun<RadiusRecord>) -> io::Result<String> {
     let key = |record: &RadiusRecord| (record.image, record.target.unwrap_or(usize::MAX));
     let keys: Vec<(usize, usize)> = stored.records.iter().map(key).collect();
     let data = RecordData {
-        frame: Frame::of("radii", stored),
+        frame: PageFrame::of("radii", stored),
         columns: columns(&stored.records, &LEFT_OUT),
         pictures: pack(&keys, &stored.sketches)?,
     };
@@ -46,7 +46,7 @@ pub fn radius_page(stored: &StoredRun<RadiusRecord>) -> io::Result<String> {
 /// When it cannot be serialised.
 pub fn verify_page(stored: &StoredRun<VerifyRecord>) -> io::Result<String> {
     let data = RecordData {
-        frame: Frame::of("instances", stored),
+        frame: PageFrame::of("instances", stored),
         columns: columns(&stored.records, &[&LEFT_OUT[..], &["network"]].concat()),
         pictures: None,
     };
@@ -58,7 +58,7 @@ pub fn verify_page(stored: &StoredRun<VerifyRecord>) -> io::Result<String> {
 #[derive(Serialize)]
 struct MaximumData<'a> {
     #[serde(flatten)]
-    frame: Frame<'a>,
+    frame: PageFrame<'a>,
     columns: Fields,
     point: &'a [f64],
     outputs: &'a [f64],
@@ -74,7 +74,7 @@ pub fn maximum_page(stored: &StoredRun<MaximizeRecord>) -> io::Result<String> {
     let settings: Vec<&str> = stored.settings.keys().map(String::as_str).collect();
     let left_out = [&LEFT_OUT[..], &["version"], &settings[..]].concat();
     let data = MaximumData {
-        frame: Frame::of("maximum", stored),
+        frame: PageFrame::of("maximum", stored),
         columns: columns(&stored.records, &left_out),
         point: record.map_or(&[], |record| &record.point),
         outputs: record.map_or(&[], |record| &record.outputs),

@@ -3,7 +3,7 @@
 const PANELS = [
   ["original", (record) => (record.label == null ? `the image, predicted as ${labelText(record.predicted)}` : `the image, labelled ${labelText(record.label)}`)],
   ["adversary", (record) => (isAdversary(record) ? `taken for ${labelText(record.target)}` : "the closest found")],
-  ["change", () => "the change: red brighter, blue darker"],
+  ["change", () => (data.pictures?.channels === 3 ? "the change of each channel, around grey" : "the change: red brighter, blue darker")],
   ["overlay", () => "the change on the image"],
 ];
 /// A card has room for so many.
@@ -109,8 +109,19 @@ function eachChange(changes, act) {
   for (let k = 0; k < changes.length; k += 2) act(changes[k], changes[k + 1]);
 }
 
-/// The colour of the channel that changed most, the stronger the larger the change, on whatever is behind.
+/// Every channel's own change around grey, for pictures with colours.
+function paintChannels(pixels, changes) {
+  eachChange(changes, (place, level) => {
+    const [pixel, channel] = [Math.floor(place / 3), place % 3];
+    if (pixels[4 * pixel + 3] === 0) pixels.set([128, 128, 128, 255], 4 * pixel);
+    const share = FAINTEST + (1 - FAINTEST) * Math.min(1, Math.abs(level) / 255);
+    pixels[4 * pixel + channel] = Math.round(128 + Math.sign(level) * 127 * share);
+  });
+}
+
+/// The colour of the change, the stronger the larger, on whatever is behind. On a picture with colours the channel that changed most decides.
 function paintChange(pixels, changes, channels, solid) {
+  if (channels === 3 && !solid) return paintChannels(pixels, changes);
   const [brighter, darker] = isDark() || solid ? [[255, 92, 80], [96, 160, 255]] : [[204, 0, 0], [0, 60, 220]];
   const strongest = new Map();
   eachChange(changes, (place, level) => {

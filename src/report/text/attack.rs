@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::labels::label_widths;
+use crate::data::Classes;
 use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
 use crate::report::text::duration;
@@ -10,10 +12,11 @@ use crate::report::text::duration;
 const LOOSE: &str = ">100x";
 
 /// The table's head.
-pub fn header(out: &mut impl Write) -> io::Result<()> {
+pub fn header(out: &mut impl Write, classes: &Classes) -> io::Result<()> {
+    let [label, predicted, target] = label_widths(classes);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9} {:>9} {:>9} {:>6} {:>6} {:>7}",
+        "{:>6} {:>label$} {:>predicted$} {:>target$} {:>11} {:>9} {:>9} {:>9} {:>6} {:>6} {:>7}",
         "image",
         "label",
         "predicted",
@@ -29,16 +32,22 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// One line per record; a prediction that is not the label is marked.
-pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Result<()> {
-    let label = record.label.map_or("?".into(), |l| l.to_string());
+pub fn row(
+    out: &mut impl Write,
+    record: &AttackRecord,
+    paint: Paint,
+    classes: &Classes,
+) -> io::Result<()> {
+    let [label, predicted, target] = label_widths(classes);
+    let true_label = record.label.map_or("?".into(), |l| classes.name(l));
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>label$} {:>predicted$} {:>target$} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
         record.image,
-        label,
-        record.predicted,
-        record.target,
+        true_label,
+        classes.name(record.predicted),
+        classes.name(record.target),
         paint.verdict(record.verdict, 11),
         record.margin,
         bound(record),
@@ -139,7 +148,8 @@ mod tests {
         assert!(loose.has_loose_bound() && !wide.has_loose_bound());
         assert_eq!([bound(&loose), bound(&wide)], [LOOSE, "60.0000"]);
         let mut out = Vec::new();
-        summary(&mut out, &AttackSummary::of(&[loose, wide], 2, false), 1.0, 0).expect("written");
+        summary(&mut out, &AttackSummary::of(&[loose, wide], 2, false), Some(1.0), 0)
+            .expect("written");
         let text = String::from_utf8(out).expect("text");
         assert!(text.contains("bounds of 1 are >100x"), "{text}");
     }

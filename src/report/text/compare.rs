@@ -2,10 +2,14 @@
 
 use std::io::{self, Write};
 
-use crate::record::{ComparedNumber, Comparison};
+use crate::record::{ComparedNumber, RunComparison};
 
 /// Settings that differ, numbers side by side, and what changed.
-pub fn comparison(out: &mut impl Write, compared: &Comparison, names: [&str; 2]) -> io::Result<()> {
+pub fn comparison(
+    out: &mut impl Write,
+    compared: &RunComparison,
+    names: [&str; 2],
+) -> io::Result<()> {
     let [a, b] = names;
     writeln!(out, "A  {a}\nB  {b}")?;
     for (title, a, b) in &compared.settings {

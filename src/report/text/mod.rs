@@ -3,6 +3,7 @@
 pub mod attack;
 mod compare;
 mod inspect;
+mod labels;
 mod maximize;
 pub mod radius;
 mod run;

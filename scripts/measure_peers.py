@@ -201,7 +201,8 @@ def page(rows, args, contradictions):
     head += f"The optimal adversary on `{MODEL}`, runner-up, L1 budget {args.delta:g}: CPU seconds to an optimum proven to 1e-4, or the time after which there was none. "
     head += "Gurobi ML 1.7.0 with Gurobi 13.0.3, OMLT 1.2.2 with HiGHS 1.15.1, `rw-adv --branch`; one thread each "
     head += f"(`scripts/measure_peers.py rw-adv --images {args.images} --delta {args.delta:g} --seconds {args.seconds:g} --out docs/paper/peers.md`). "
-    head += f"{len(rows)} images, {contradictions} contradictions.\n\n| image | margin | rw-adv | Gurobi ML | OMLT |\n|---|---|---|---|---|\n"
+    unfinished = "" if len(rows) == args.images else f" of {args.images} (stopped before the end)"
+    head += f"{len(rows)}{unfinished} images, {contradictions} contradictions.\n\n| image | margin | rw-adv | Gurobi ML | OMLT |\n|---|---|---|---|---|\n"
     return head + "\n".join(rows) + "\n"
 
 

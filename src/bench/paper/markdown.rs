@@ -34,7 +34,7 @@ fn introduction(manifest: &PaperManifest, results: &MethodComparison) -> String 
             "CPU seconds of one thread, neuron bounds included; the threads got {:.0} % of a core while they worked",
             100.0 * share
         ),
-        None => "seconds on one core of an idle machine, neuron bounds included".to_owned(),
+        None => "seconds on the wall clock, neuron bounds included; how busy the machine was is not recorded".to_owned(),
     };
     let mut text = format!(
         "# Experiment `{experiment}`, {seconds} s for each method and instance\n\n\

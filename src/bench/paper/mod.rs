@@ -163,6 +163,7 @@ fn compare(
         experiment: args.experiment.name().to_owned(),
         seconds: args.seconds,
         command: command_line(),
+        note: String::new(),
         settings,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         binary: if args.any_build { None } else { Some(binary_sha256()?) },

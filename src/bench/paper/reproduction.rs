@@ -93,13 +93,18 @@ fn introduction(parts: &[ReproductionPart]) -> String {
         let results = stored.comparison();
         let share = match results.core_share() {
             Some(share) => format!("{:.0} %", 100.0 * share),
-            None => "idle machine, wall clock".to_owned(),
+            None => "not recorded; wall clock".to_owned(),
         };
         text += &format!(
             "| [{name}]({name}/REPORT.md): {what} | `{}` | {} | {share} |\n",
             stored.manifest.command,
             results.instances.len()
         );
+    }
+    for ReproductionPart { name, stored, .. } in parts {
+        if !stored.manifest.note.is_empty() {
+            text += &format!("\n`{name}`: {}\n", stored.manifest.note);
+        }
     }
     text + "\nTimes are CPU seconds of one thread (of the solver's process for Gurobi and SCIP), because the machine was shared: the last column tells how \
         much of a core the threads got; where it says so, times are those of the wall clock. The paper had 10 cores, an hour and Gurobi 10.0.1 for each network. `paper` is its Algorithms 1 and 2 as printed \
@@ -113,9 +118,9 @@ fn introduction(parts: &[ReproductionPart]) -> String {
 /// The paper's four cases with an unbounded relaxation: it does not name them, so all networks like them are shown.
 fn bounds_section(results: &MethodComparison) -> Result<String> {
     let mut text = "\n### Unbounded relaxations\n\n\
-        In four of the paper's networks, most of them with 10 inputs and several layers, Gurobi could not solve the relaxation: it had no finite bounds of \
-        neurons. The paper does not name them, but its count 11.5 for 10x3x500 is no mean of five. Here every neuron has finite bounds before an LP is \
-        made. All networks with 10 inputs and more than one layer, with a certified upper bound over the box:\n\n\
+        In four of the paper's networks Gurobi did not solve the relaxation, more often with 10 inputs and several layers; the paper calls these relaxations \
+        unbounded and suspects numerical trouble. It does not name the networks, but its count 11.5 for 10x3x500 is no mean over five of them. Here every \
+        neuron has finite bounds before an LP is made. All networks with 10 inputs and more than one layer, with a certified upper bound over the box:\n\n\
         | network | best value found | certified bound |\n|---|---|---|\n"
         .to_owned();
     for row in &results.instances {
@@ -136,7 +141,7 @@ fn table1_section(random: &ReproductionPart) -> String {
     let (results, seconds) = (random.results(), random.stored.manifest.seconds);
     let mut text = format!(
         "\n## Table 1: finished local searches per hour\n\n\
-        Ours are counted in {seconds} CPU seconds of one thread and scaled to an hour; × is ours divided by the paper's. Of `rw`, a climb that leads into \
+        Ours are counted in {seconds} s of one thread and scaled to an hour; × is ours divided by the paper's. Of `rw`, a climb that leads into \
         an earlier one counts, too; of `sample-mip`, a sampled region that is too far below the best to be followed.\n\n"
     );
     text += &table1::table(&results, seconds);

@@ -24,6 +24,9 @@ pub struct PaperManifest {
     /// What was typed to begin the run.
     #[serde(default)]
     pub command: String,
+    /// What a reader has to know about the run besides, written by hand.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
     /// Anything else that makes a difference, by the option's name.
     pub settings: BTreeMap<String, String>,
     pub version: String,
@@ -174,6 +177,7 @@ mod tests {
             experiment: "random".into(),
             seconds,
             command: "rw-adv bench paper".into(),
+            note: String::new(),
             settings: BTreeMap::new(),
             version: "1".into(),
             binary: Some("ab12".into()),

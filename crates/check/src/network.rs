@@ -27,7 +27,7 @@ impl<N: Number> Network<N> {
             let mut layer = Vec::new();
             for step in steps {
                 let affine = Affine::new(step, width, arithmetic);
-                let takes = affine.magnitudes().map_or(width, |(_, inputs)| inputs);
+                let takes = affine.magnitudes().map_or(width, |matrix| matrix.inputs);
                 if takes != width {
                     return Err(format!("a layer takes {takes} values and gets {width}"));
                 }

@@ -28,7 +28,7 @@ fn what_is_read_computes_what_onnxruntime_computes() {
             Ok(model) => model,
             Err(why) => {
                 assert!(why.contains(file), "{why}");
-                refused.push(why);
+                refused.push(file);
                 continue;
             }
         };
@@ -48,8 +48,8 @@ fn what_is_read_computes_what_onnxruntime_computes() {
             }
         }
     }
-    // Convolutions, pools, branches and the like.
-    assert!(refused.len() < 100, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
+    // Batches of a fixed size are the only thing that is accepted elsewhere and not here.
+    assert_eq!(refused, ["batch_4.onnx", "batch_4_reshape.onnx"]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! A reader of ONNX files: chains of affine operations and ReLUs. Everything else is refused by name.
 
+mod constants;
 mod graph;
+mod linear;
 mod nodes;
 mod proto;
 mod tensor;
+mod windows;
 
 use std::io::Read;
 use std::path::Path;

@@ -44,8 +44,13 @@ impl Place {
 
     /// One image of these values.
     fn image(&self, values: &[f32]) -> String {
+        self.images(&[values])
+    }
+
+    /// Images of these values.
+    fn images(&self, images: &[&[f32]]) -> String {
         let path = self.path("image.npy");
-        let shape = format!("(1, {})", values.len());
+        let shape = format!("({}, {})", images.len(), images[0].len());
         let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
         while (10 + header.len() + 1) % 64 != 0 {
             header.push(' ');
@@ -54,7 +59,7 @@ impl Place {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend((header.len() as u16).to_le_bytes());
         bytes.extend(header.as_bytes());
-        bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+        bytes.extend(images.concat().iter().flat_map(|v| v.to_le_bytes()));
         fs::write(&path, bytes).expect("written");
         typed(&path).to_owned()
     }
@@ -128,14 +133,71 @@ fn a_subnormal_pixel_times_a_large_weight_contradicts_no_bound() {
     }
 }
 
-/// It was classified, and called robust.
+/// It was classified, and called robust; then it ended the whole run. Now it has a record that says why there is no answer, which
+/// counts as not certified, and the run goes on.
 #[test]
-fn an_image_with_infinite_logits_is_refused() {
+fn an_image_with_infinite_logits_has_an_error_record() {
     let place = Place::new();
     let model = place.model(&chain(60, 6.8e36, None, &[1e-37], [0.0, 34.5]), &[1, 60]);
-    let image = place.image(&[1.0; 60]);
-    let asked = ["--model", &model, "--data", &image, "--images", "1", "--delta", "0.5"];
-    refused(rw_adv(&asked), &["image 0", "inf", "float32"]);
+    // In the middle of three: the first product is infinite for the second one.
+    let image = place.images(&[&[0.1; 60], &[1.0; 60], &[0.2; 60]]);
+    let out = place.path("out");
+    let (out, junit) = (out.to_str().expect("UTF-8"), place.path("junit.xml"));
+    let common = ["--model", &model, "--data", &image, "--images", "3"];
+    let attack = [&common[..], &["--delta", "0.01", "--out", out]].concat();
+    let guarded = [&attack[..], &["--fail-under", "1", "--junit", junit.to_str().expect("UTF-8")]];
+    let run = rw_adv(&guarded.concat());
+    let table = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(run.status.code(), Some(1), "{table}");
+    assert!(table.contains("error: the file, run in float32, gives inf for label"), "{table}");
+    assert!(table.contains("1 images without an answer"), "{table}");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert!(stderr.contains("66.67 % (2 of 3 images)"), "{stderr}");
+    let junit = fs::read_to_string(junit).expect("written");
+    assert!(junit.contains(r#"tests="3" failures="0" errors="1""#), "{junit}");
+
+    // Nothing is left to do, and the report and the summary have it, too.
+    let again = rw_adv(&[&attack[..], &["--resume", "--json"]].concat());
+    assert_eq!(again.status.code(), Some(0));
+    let records = fs::read_to_string(format!("{out}/results.jsonl")).expect("records");
+    let lines: Vec<Value> =
+        records.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 3, "one each, once: {records}");
+    let of_image = |image: u64| lines.iter().find(|line| line["image"] == image).expect("there");
+    assert_eq!(of_image(1)["verdict"], "unknown");
+    assert_eq!((&of_image(1)["margin"], &of_image(1)["stop"]), (&Value::Null, &"error".into()));
+    assert!(of_image(1)["error"].as_str().expect("text").contains("float32"));
+    assert!(of_image(0).get("error").is_none() && of_image(2)["verdict"] == "robust");
+    let summary = fs::read_to_string(format!("{out}/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["images"]["errors"], 1, "{summary}");
+    let report = fs::read_to_string(format!("{out}/report.html")).expect("a report");
+    assert!(report.contains("gives inf for label"));
+
+    let radii = rw_adv(&[&["radius"], &common[..], &["--max-delta", "0.01", "--json"]].concat());
+    assert_eq!(radii.status.code(), Some(0), "{}", String::from_utf8_lossy(&radii.stderr));
+    let radii = String::from_utf8_lossy(&radii.stdout);
+    let errors = radii.lines().filter(|line| line.contains(r#""error":"the file"#)).count();
+    assert_eq!((radii.lines().count(), errors), (3, 1), "{radii}");
+}
+
+/// The same in shards, which are merged.
+#[test]
+fn error_records_are_merged() {
+    let place = Place::new();
+    let model = place.model(&chain(60, 6.8e36, None, &[1e-37], [0.0, 34.5]), &[1, 60]);
+    let image = place.images(&[&[1.0; 60], &[0.1; 60]]);
+    let out = place.path("shards");
+    let out = out.to_str().expect("UTF-8");
+    for shard in ["1/2", "2/2"] {
+        let asked = ["--model", &model, "--data", &image, "--images", "2", "--delta", "0.01"];
+        let run = rw_adv(&[&asked[..], &["--out", out, "--shard", shard]].concat());
+        assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    let merged = rw_adv(&["merge", out]);
+    assert_eq!(merged.status.code(), Some(0), "{}", String::from_utf8_lossy(&merged.stderr));
+    let records = fs::read_to_string(format!("{out}/results.jsonl")).expect("records");
+    assert_eq!(records.matches(r#""error":"#).count(), 1, "{records}");
 }
 
 /// Two matrices of numbers around 2^20, each the inverse of the other, twice: in f64 what they leave was lost.

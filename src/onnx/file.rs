@@ -10,6 +10,7 @@ use tract_onnx::pb::{GraphProto, ModelProto, TensorProto};
 use tract_onnx::prelude::Framework;
 
 use super::error::OnnxProblem;
+use super::unfolded::standard_reader;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -41,7 +42,7 @@ pub(super) fn parse(path: &Path, stored: &[u8]) -> Result<ModelFile, OnnxProblem
     }
     let unpacked = stored.starts_with(&GZIP_MAGIC).then(|| gunzip(stored)).transpose()?;
     let mut bytes = unpacked.as_deref().unwrap_or(stored);
-    let proto = tract_onnx::onnx().proto_model_for_read(&mut bytes).map_err(|e| {
+    let proto = standard_reader().proto_model_for_read(&mut bytes).map_err(|e| {
         OnnxProblem::NotOnnx(format!("{e:#}, the file may be damaged or cut short"))
     })?;
     drop(unpacked);

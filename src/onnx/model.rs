@@ -121,13 +121,13 @@ fn load_running(
     directory: Option<&str>,
     dims: &[usize],
 ) -> Result<TypedModel, OnnxProblem> {
-    let parsed = parse(tract_onnx::onnx().with_ignore_value_info(true), graph, directory)?;
+    let parsed = parse(unfolded::standard_reader(), graph, directory)?;
     let typed = parsed.with_input_fact(0, f32::fact(dims).into()).and_then(|m| m.into_typed());
     typed.map_err(|e| OnnxProblem::tract(&e))
 }
 
 fn parse(
-    reader: Onnx,
+    reader: &Onnx,
     graph: &LogitGraph,
     directory: Option<&str>,
 ) -> Result<InferenceModel, OnnxProblem> {

@@ -4,6 +4,8 @@
 //! the file that is right: it is what tract computes. The network that bounds are proven for is the exact function, so its
 //! graph is read with the two operators below instead.
 
+use std::sync::LazyLock;
+
 use tract_onnx::model::{Onnx, ParsingContext};
 use tract_onnx::pb::NodeProto;
 use tract_onnx::prelude::*;
@@ -23,12 +25,22 @@ const GEMM_OPERATIONS: usize = 3;
 /// Below this a variance counts as 0: what flushing takes from it would matter.
 const SMALLEST_VARIANCE: f64 = 1e-30;
 
-/// tract's reader of ONNX files, with the operators that are not folded.
-pub(super) fn reader() -> Onnx {
-    let mut onnx = tract_onnx::onnx().with_ignore_value_info(true);
-    onnx.op_register.insert("Gemm", gemm);
-    onnx.op_register.insert("BatchNormalization", batch_normalization);
-    onnx
+/// tract's reader of ONNX files. It is made once: filling its table of operators takes longer than reading a small file.
+pub(super) fn standard_reader() -> &'static Onnx {
+    static STANDARD: LazyLock<Onnx> =
+        LazyLock::new(|| tract_onnx::onnx().with_ignore_value_info(true));
+    &STANDARD
+}
+
+/// The same with the operators that are not folded.
+pub(super) fn reader() -> &'static Onnx {
+    static UNFOLDED: LazyLock<Onnx> = LazyLock::new(|| {
+        let mut onnx = standard_reader().clone();
+        onnx.op_register.insert("Gemm", gemm);
+        onnx.op_register.insert("BatchNormalization", batch_normalization);
+        onnx
+    });
+    &UNFOLDED
 }
 
 type ParsedOp = (Box<dyn InferenceOp>, Vec<String>);
@@ -50,8 +62,11 @@ fn float(node: &NodeProto, name: &str, default: f32) -> f32 {
 
 /// tract's own operator, wired by us.
 fn unfolded(ctx: &ParsingContext, node: &NodeProto, kind: Kind) -> TractResult<ParsedOp> {
-    let standard = tract_onnx::onnx().op_register;
-    let builder = standard.0.get(&node.op_type).context("an operator that tract knows")?;
+    let builder = standard_reader()
+        .op_register
+        .0
+        .get(&node.op_type)
+        .context("an operator that tract knows")?;
     let (op, closures) = builder(ctx, node)?;
     let expansion = op.as_op().downcast_ref::<Box<dyn Expansion>>();
     let standard = expansion.context("an operator that tract expands")?.clone();

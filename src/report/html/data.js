@@ -12,7 +12,7 @@ const records = Array.from({ length: data.count }, (_, k) => {
   for (const [field, column] of Object.entries(data.columns)) {
     record[field] = Array.isArray(column) ? column[k] : column;
   }
-  record.misclassified = record.label != null && record.label !== record.predicted;
+  record.misclassified = record.error == null && record.label != null && record.label !== record.predicted;
   return record;
 });
 
@@ -44,6 +44,7 @@ function move(record) {
 
 /// A record in one sentence.
 function sentence(record) {
+  if (record.error != null) return `Image ${record.image}: no answer: ${record.error}`;
   const outcome = {
     adversarial: `${record.predicted} is taken for ${record.target}`,
     robust: `${record.predicted} is never taken for ${record.target}`,

@@ -1,7 +1,7 @@
 // One record in full, in a dialog.
 
 const TITLES = {
-  image: "image", name: "file", label: "true label", predicted: "predicted", target: "target", verdict: "verdict",
+  image: "image", name: "file", label: "true label", predicted: "predicted", target: "target", verdict: "verdict", error: "error",
   margin: "margin (f64)", margin_f32: "margin (f32, ONNX file)", margin_png: "margin of the PNG", upper_bound: "bound",
   gap: "gap", optimal: "optimal", bound_method: "bound proven by", claimed_bound: "claimed bound, no proof",
   distance: "distance", changed_pixels: "changed pixels", delta: "budget", norm: "norm", starts: "starts",
@@ -32,7 +32,7 @@ function openDetail(record, among) {
 }
 
 function detailBody(record) {
-  const wrong = record.misclassified
+  const wrong = record.error != null ? element("p", { class: "notice" }, `No answer: ${record.error}.`) : record.misclassified
     ? element("p", { class: "notice" }, `Misclassified: labelled ${record.label}, predicted as ${record.predicted}.`)
     : null;
   const known = Object.keys(TITLES).filter((field) => record[field] != null && (record.nodes || !OF_TREES.includes(field)));

@@ -63,10 +63,11 @@ function showVerdicts() {
 }
 
 function showAccuracy() {
-  const { certified, undecided, attacked, misclassified } = data.standings;
-  const all = certified + undecided + attacked + misclassified;
+  const { certified, undecided, attacked, misclassified, errors } = data.standings;
+  const all = certified + undecided + attacked + misclassified + errors;
   const parts = [["certified", "robust", certified, "certified"], ["undecided", "unknown", undecided, "undecided"],
-    ["attacked", "adversarial", attacked, "attacked"], ["misclassified", "misclassified", misclassified, "misclassified"]];
+    ["attacked", "adversarial", attacked, "attacked"], ["misclassified", "misclassified", misclassified, "misclassified"],
+    ["errors", "misclassified", errors, errors === 1 ? "error" : "errors"]];
   const present = parts.filter(([, , count]) => count);
   const bar = element("div", { class: "stack", "aria-hidden": "true" },
     ...present.map(([, kind, count]) => element("span", { class: kind, style: `flex-grow: ${count}` })));

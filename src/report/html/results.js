@@ -4,7 +4,7 @@ const COLUMNS = [
   ["image", "Image", 0], ["name", "File"], ["label", "Label", 0], ["predicted", "Predicted", 0], ["target", "Target", 0],
   ["verdict", "Verdict"], ["margin", "Margin", 4], ["upper_bound", "Bound", 4], ["gap", "Gap", 4],
   ["distance", "Distance", 4], ["changed_pixels", "Pixels", 0], ["starts", "Starts", 0], ["nodes", "Nodes", 0],
-  ["seconds", "Seconds", 2], ["stop", "Ended by"],
+  ["seconds", "Seconds", 2], ["stop", "Ended by"], ["error", "Error"],
 ].filter(([field]) => has(field) && (field !== "nodes" || records.some((record) => record.nodes > 0)));
 
 const PAGE = { gallery: 48, table: 200 };
@@ -64,7 +64,8 @@ function card(record) {
     ["distance", record.distance, 2], [data.pictures ? "pixels" : "inputs", record.changed_pixels, 0]];
   const facts = numbers.filter(([, value]) => value != null).map(([title, value, digits]) =>
     element("span", { class: "fact" }, element("span", {}, title), element("b", {}, number(value, digits))));
-  const wrong = record.misclassified ? element("span", { class: "tag" }, `a ${record.label}`) : null;
+  const tag = record.error != null ? "error" : record.misclassified ? `a ${record.label}` : null;
+  const wrong = tag == null ? null : element("span", { class: "tag" }, tag);
   const head = element("span", { class: "card-head" }, element("b", {}, `#${record.image}`),
     element("span", { class: "move" }, move(record)), wrong, pill(record.verdict));
   const made = element("button", { type: "button", class: "card", "data-record": record.k, "aria-label": sentence(record),

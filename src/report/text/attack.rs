@@ -27,22 +27,27 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 /// One line per record; a prediction that is not the label is marked.
 pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Result<()> {
     let label = record.label.map_or("?".into(), |l| l.to_string());
-    let wrong = record.label.is_some_and(|l| l != record.predicted);
+    let note = match &record.error {
+        Some(error) => format!("  error: {error}"),
+        None if record.label.is_some_and(|l| l != record.predicted) => "  misclassified".into(),
+        None => String::new(),
+    };
+    let or_dash =
+        |number: f64| if number.is_finite() { format!("{number:.4}") } else { "-".into() };
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>5} {:>9} {:>6} {} {:>9} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{note}",
         record.image,
         label,
         record.predicted,
         record.target,
         paint.verdict(record.verdict, 11),
-        record.margin,
-        record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
+        or_dash(record.margin),
+        record.upper_bound.map_or("-".into(), or_dash),
         record.distance,
         record.changed_pixels,
         record.stats.starts,
         record.stats.seconds,
-        if wrong { "  misclassified" } else { "" }
     )
 }
 
@@ -79,6 +84,13 @@ pub fn summary(
             "{skipped} images not searched: predicted as their target already, or no target named"
         )?;
     }
+    let errors = summary.images.errors;
+    if errors > 0 {
+        writeln!(
+            out,
+            "{errors} images without an answer: a logit is not finite; they count as not certified"
+        )?;
+    }
     if summary.labelled > 0 {
         let share = 100.0 * summary.correct as f64 / summary.labelled as f64;
         writeln!(
@@ -93,13 +105,14 @@ pub fn summary(
         let most = images.certified + images.undecided;
         writeln!(
             out,
-            "robust accuracy against these targets: {:.1} % certified, {:.1} % at most ({} certified, {} undecided, {} attacked, {} misclassified)",
+            "robust accuracy against these targets: {:.1} % certified, {:.1} % at most ({} certified, {} undecided, {} attacked, {} misclassified{})",
             share(images.certified),
             share(most),
             images.certified,
             images.undecided,
             images.attacked,
-            images.misclassified
+            images.misclassified,
+            if errors > 0 { format!(", {errors} errors") } else { String::new() }
         )?;
     }
     Ok(())

@@ -16,10 +16,15 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 
 /// One line per image.
 pub fn row(out: &mut impl Write, record: &RadiusRecord) -> io::Result<()> {
+    let note = match &record.error {
+        Some(error) => format!("  error: {error}"),
+        None if record.misclassified => "  misclassified".into(),
+        None => String::new(),
+    };
     let or_dash = |text: Option<String>| text.unwrap_or("-".into());
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>10.5} {:>10} {:>6} {:>7} {:>7.2}{}",
+        "{:>6} {:>5} {:>9} {:>10.5} {:>10} {:>6} {:>7} {:>7.2}{note}",
         record.image,
         record.label.map_or("?".into(), |label| label.to_string()),
         record.predicted,
@@ -28,7 +33,6 @@ pub fn row(out: &mut impl Write, record: &RadiusRecord) -> io::Result<()> {
         or_dash(record.target.map(|target| target.to_string())),
         or_dash(record.ratio().map(|ratio| format!("{ratio:.2}"))),
         record.seconds,
-        if record.misclassified { "  misclassified" } else { "" }
     )
 }
 
@@ -49,6 +53,9 @@ pub fn summary(
     }
     if *misclassified > 0 {
         write!(out, "; {misclassified} misclassified")?;
+    }
+    if summary.errors > 0 {
+        write!(out, "; {} without an answer, a logit is not finite", summary.errors)?;
     }
     writeln!(out)?;
     if skipped > 0 {

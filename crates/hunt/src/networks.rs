@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use num_traits::{Signed, ToPrimitive};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rw_adv::attack::{Answer, Attack, ImageAttack, classify};
@@ -23,8 +22,8 @@ use rw_adv::solve::{BranchLimits, Goal};
 use crate::network::{HuntedNetwork, Operation};
 use crate::numbers::{Exact, exact, pixel};
 
-/// Networks with more products are compared with tract alone: rational numbers grow long.
-const MOST_EXACT_PRODUCTS: usize = 1500;
+/// Networks with more products are compared with tract alone: exact numbers grow long.
+const MOST_EXACT_PRODUCTS: usize = 800;
 
 /// How near to 0 the largest known margin is put.
 const NEAR: [f64; 4] = [1e-7, 1e-9, 1e-12, 0.0];
@@ -186,10 +185,10 @@ impl Case {
 
     /// Whether a point is in the set, exactly.
     fn holds(&self, point: &[f32]) -> bool {
-        let moved = |(a, b): (&f32, &f32)| (exact((*a).into()) - exact((*b).into())).abs();
+        let moved = |(a, b): (&f32, &f32)| (exact((*a).into()) - &exact((*b).into())).abs();
         let moves = point.iter().zip(&self.image).map(moved);
         let distance = match self.attack.norm {
-            Norm::L1 => moves.sum(),
+            Norm::L1 => moves.fold(exact(0.0), |sum, by| sum + &by),
             Norm::Linf => moves.max().unwrap_or_else(|| exact(0.0)),
         };
         distance <= exact(self.attack.delta) && point.iter().all(|x| (0.0..=1.0).contains(x))
@@ -197,7 +196,7 @@ impl Case {
 
     fn margin(&self, [predicted, target]: [Label; 2], point: &[f32]) -> Exact {
         let logits = self.network.logits(point);
-        &logits[target.0] - &logits[predicted.0]
+        logits[target.0].clone() - &logits[predicted.0]
     }
 
     /// One point of the set against what was said of the whole.
@@ -228,7 +227,7 @@ impl Case {
         }
         let bound = answer.solution.bound.map(|bound| bound.value()).filter(|b| b.is_finite());
         if let Some(bound) = bound.filter(|&bound| margin > exact(bound)) {
-            let (value, excess) = (margin.to_f64(), (&margin - exact(bound)).to_f64());
+            let (value, excess) = (margin.to_f64(), (margin.clone() - &exact(bound)).to_f64());
             return Err(format!("bound {bound}, but {value:?} at {point:?}: {excess:?} more"));
         }
         Ok(())
@@ -256,15 +255,15 @@ impl Case {
     fn near_zero(&self, best: &[f32], rng: &mut impl Rng) -> Option<Self> {
         let labels = [Label((self.target.0 + 1) % self.network.outputs), self.target];
         let wanted = exact(NEAR[rng.random_range(0..NEAR.len())]);
-        let mut missing = wanted - self.margin(labels, best);
+        let mut missing = wanted - &self.margin(labels, best);
         let mut network = self.network.clone();
         // Three f32 add up to more than enough digits.
         for _ in 0..3 {
-            let part = missing.to_f64()? as f32;
+            let part = missing.to_f64() as f32;
             if !part.is_finite() {
                 return None;
             }
-            missing -= exact(part.into());
+            missing = missing - &exact(part.into());
             let mut shift = vec![0.0; network.outputs];
             shift[labels[1].0] = part;
             network.operations.push(Operation::Add(shift));

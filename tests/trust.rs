@@ -141,42 +141,30 @@ fn an_image_with_infinite_logits_has_an_error_record() {
     let model = place.model(&chain(60, 6.8e36, None, &[1e-37], [0.0, 34.5]), &[1, 60]);
     // In the middle of three: the first product is infinite for the second one.
     let image = place.images(&[&[0.1; 60], &[1.0; 60], &[0.2; 60]]);
-    let out = place.path("out");
-    let (out, junit) = (out.to_str().expect("UTF-8"), place.path("junit.xml"));
+    let (out, junit) = (place.path("out"), place.path("junit.xml"));
     let common = ["--model", &model, "--data", &image, "--images", "3"];
-    let attack = [&common[..], &["--delta", "0.01", "--out", out]].concat();
-    let guarded = [&attack[..], &["--fail-under", "1", "--junit", junit.to_str().expect("UTF-8")]];
-    let run = rw_adv(&guarded.concat());
-    let table = String::from_utf8_lossy(&run.stdout);
-    assert_eq!(run.status.code(), Some(1), "{table}");
+    let attack = [&common[..], &["--delta", "0.01", "--out", typed(&out)]].concat();
+    let guarded = [&attack[..], &["--fail-under", "1", "--junit", typed(&junit)]].concat();
+    let run = ends_with(1, rw_adv(&guarded));
+    let (table, said) = (text(run.stdout), text(run.stderr));
     assert!(table.contains("error: the file, run in float32, gives inf for label"), "{table}");
     assert!(table.contains("1 images without an answer"), "{table}");
-    let stderr = String::from_utf8_lossy(&run.stderr);
-    assert!(stderr.contains("66.67 % (2 of 3 images)"), "{stderr}");
-    let junit = fs::read_to_string(junit).expect("written");
-    assert!(junit.contains(r#"tests="3" failures="0" errors="1""#), "{junit}");
+    assert!(said.contains("66.67 % (2 of 3 images)"), "{said}");
+    assert!(read(&junit).contains(r#"tests="3" failures="0" errors="1""#), "{}", read(&junit));
 
     // Nothing is left to do, and the report and the summary have it, too.
-    let again = rw_adv(&[&attack[..], &["--resume", "--json"]].concat());
-    assert_eq!(again.status.code(), Some(0));
-    let records = fs::read_to_string(format!("{out}/results.jsonl")).expect("records");
-    let lines: Vec<Value> =
-        records.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines.len(), 3, "one each, once: {records}");
-    let of_image = |image: u64| lines.iter().find(|line| line["image"] == image).expect("there");
+    succeeds(rw_adv(&[&attack[..], &["--resume", "--json"]].concat()));
+    let records = json_lines(&read(&out.join("results.jsonl")));
+    assert_eq!(records.len(), 3, "one each, once: {records:?}");
+    let of_image = |image: u64| records.iter().find(|line| line["image"] == image).expect("there");
     assert_eq!(of_image(1)["verdict"], "unknown");
     assert_eq!((&of_image(1)["margin"], &of_image(1)["stop"]), (&Value::Null, &"error".into()));
     assert!(of_image(1)["error"].as_str().expect("text").contains("float32"));
     assert!(of_image(0).get("error").is_none() && of_image(2)["verdict"] == "robust");
-    let summary = fs::read_to_string(format!("{out}/summary.json")).expect("a summary");
-    let summary: Value = serde_json::from_str(&summary).expect("JSON");
-    assert_eq!(summary["images"]["errors"], 1, "{summary}");
-    let report = fs::read_to_string(format!("{out}/report.html")).expect("a report");
-    assert!(report.contains("gives inf for label"));
+    assert_eq!(read_json(&out.join("summary.json"))["images"]["errors"], 1);
+    assert!(read(&out.join("report.html")).contains("gives inf for label"));
 
-    let radii = rw_adv(&[&["radius"], &common[..], &["--max-delta", "0.01", "--json"]].concat());
-    assert_eq!(radii.status.code(), Some(0), "{}", String::from_utf8_lossy(&radii.stderr));
-    let radii = String::from_utf8_lossy(&radii.stdout);
+    let radii = stdout(&[&["radius"], &common[..], &["--max-delta", "0.01", "--json"]].concat());
     let errors = radii.lines().filter(|line| line.contains(r#""error":"the file"#)).count();
     assert_eq!((radii.lines().count(), errors), (3, 1), "{radii}");
 }
@@ -188,15 +176,12 @@ fn error_records_are_merged() {
     let model = place.model(&chain(60, 6.8e36, None, &[1e-37], [0.0, 34.5]), &[1, 60]);
     let image = place.images(&[&[1.0; 60], &[0.1; 60]]);
     let out = place.path("shards");
-    let out = out.to_str().expect("UTF-8");
     for shard in ["1/2", "2/2"] {
         let asked = ["--model", &model, "--data", &image, "--images", "2", "--delta", "0.01"];
-        let run = rw_adv(&[&asked[..], &["--out", out, "--shard", shard]].concat());
-        assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+        succeeds(rw_adv(&[&asked[..], &["--out", typed(&out), "--shard", shard]].concat()));
     }
-    let merged = rw_adv(&["merge", out]);
-    assert_eq!(merged.status.code(), Some(0), "{}", String::from_utf8_lossy(&merged.stderr));
-    let records = fs::read_to_string(format!("{out}/results.jsonl")).expect("records");
+    succeeds(rw_adv(&["merge", typed(&out)]));
+    let records = read(&out.join("results.jsonl"));
     assert_eq!(records.matches(r#""error":"#).count(), 1, "{records}");
 }
 
@@ -513,4 +498,42 @@ fn a_margin_that_is_not_a_number_does_not_damage_the_records() {
     succeeds(rw_adv(&[&asked[..], &["--out", typed(&out)]].concat()));
     succeeds(rw_adv(&["report", typed(&out)]));
     succeeds(rw_adv(&[&asked[..], &["--out", typed(&out), "--resume"]].concat()));
+}
+
+/// State of a process, and the time that it was on processors so far, in hundredths of a second.
+#[cfg(target_os = "linux")]
+fn process(id: u32) -> (char, u64) {
+    let stat =
+        fs::read_to_string(format!("/proc/{id}/stat")).expect("a process that nobody waited for");
+    let (_, fields) = stat.rsplit_once(") ").expect("its name is in brackets");
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let ticks = |k: usize| fields[k].parse::<u64>().expect("a number");
+    (fields[0].chars().next().expect("a state"), ticks(11) + ticks(12))
+}
+
+/// Two minutes were seen inside one LP. The time of processors is measured: the machine may do something else, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_are_obeyed_within_a_second_inside_a_milp() {
+    for signal in ["-INT", "-TERM"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rw-adv"));
+        command.args(["--model", "models/mnist_2x500.onnx", "--images", "1", "--delta", "20"]);
+        command.args(["--method", "milp", "--threads", "1", "--json"]);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        // Reading the model and bounding the neurons takes a part of this.
+        while process(child.id()).1 < 250 {
+            assert_ne!(process(child.id()).0, 'Z', "the MILP is solved: it should be harder");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("runs").success());
+        let before = process(child.id()).1;
+        while process(child.id()).0 != 'Z' {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let took = process(child.id()).1 - before;
+        assert_eq!(child.wait().expect("ends").code(), Some(130), "{signal}");
+        assert!(took <= 100, "{signal}: {took} hundredths of a second");
+    }
 }

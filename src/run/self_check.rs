@@ -45,6 +45,19 @@ impl SelfCheck {
         Ok(Self { model: Arc::new(Model::read(model)?) })
     }
 
+    /// The same for the bytes of a model file that is called `name`.
+    ///
+    /// # Errors
+    /// What the checker does not support.
+    pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, String> {
+        Ok(Self { model: Arc::new(Model::from_bytes(name, bytes)?) })
+    }
+
+    /// SHA-256 of the model as it was read here.
+    pub fn model_sha256(&self) -> &str {
+        &self.model.sha256
+    }
+
     /// Checks what is claimed of an image and target.
     ///
     /// # Errors

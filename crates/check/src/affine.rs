@@ -232,6 +232,8 @@ pub struct Affine<N> {
     magnitudes: Option<Matrix<N>>,
     /// How far factors or summands may be off.
     off: Vec<N>,
+    /// Additions that a summand may go through: those of the sum before it, too, if a run begins with it.
+    additions: usize,
     arithmetic: Arithmetic,
     pub outputs: usize,
 }
@@ -250,7 +252,13 @@ pub struct Results<N> {
 }
 
 impl<N: Number> Affine<N> {
-    pub fn new(step: &Step<Uncertain>, inputs: usize, arithmetic: Arithmetic) -> Self {
+    /// `before` is the number of terms of the sum that its inputs are, if they are one.
+    pub fn new(
+        step: &Step<Uncertain>,
+        inputs: usize,
+        before: usize,
+        arithmetic: Arithmetic,
+    ) -> Self {
         let values = |all: &[Uncertain]| all.iter().map(|u| N::of(u.value)).collect::<Vec<N>>();
         let off = |u: &Uncertain| {
             if arithmetic == Arithmetic::F32 { u.f32.max(u.exact) } else { u.exact }
@@ -267,7 +275,13 @@ impl<N: Number> Affine<N> {
             Step::Matrix(matrix) => Some(matrix.map(N::magnitude)),
             _ => None,
         };
-        Self { step, magnitudes, off, arithmetic, outputs }
+        Self { step, magnitudes, off, additions: before + 1, arithmetic, outputs }
+    }
+
+    /// The number of terms of its sums, if it has any: `before`, if they are those of an earlier operation.
+    pub fn terms(&self, before: usize) -> usize {
+        let Some(matrix) = &self.magnitudes else { return before };
+        (0..self.outputs).map(|j| matrix.row(j).1.len()).max().unwrap_or(0)
     }
 
     /// The magnitudes of its weights, if it is a matrix.
@@ -300,8 +314,13 @@ impl<N: Number> Affine<N> {
                     (factors[j].magnitude().mul_up(&inputs[j]).add_up(&own), own, 1)
                 }
                 (Step::Shift(by), _) => {
-                    let own = self.off[j].clone();
-                    (inputs[j].add_up(&by[j].magnitude()).add_up(&own), own, 1)
+                    let by = by[j].magnitude();
+                    let mut own = self.off[j].clone();
+                    if self.arithmetic == Arithmetic::F32 {
+                        let gamma = gamma(self.additions, F32_ROUNDOFF).min(HUGE);
+                        own = own.add_up(&by.mul_up(&N::of(gamma)));
+                    }
+                    (inputs[j].add_up(&by).add_up(&own), own, 1)
                 }
             };
             let mut own = if noise { own } else { N::zero() };

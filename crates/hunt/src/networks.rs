@@ -63,6 +63,14 @@ impl Refusal {
 /// # Errors
 /// What is wrong.
 pub fn run(seed: u64, directory: &Path) -> Result<Outcome, String> {
+    run_and_keep(seed, directory, None)
+}
+
+/// The same; `keep` is where the model and what was said of it go, for other programs to look at.
+///
+/// # Errors
+/// What is wrong, or that a file cannot be written.
+pub fn run_and_keep(seed: u64, directory: &Path, keep: Option<&Path>) -> Result<Outcome, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rng = &mut rng;
     let depth = rng.random_range(1..=6);
@@ -74,7 +82,8 @@ pub fn run(seed: u64, directory: &Path) -> Result<Outcome, String> {
     let network = HuntedNetwork::draw(rng, inputs, outputs, &hidden);
     let image: Vec<f32> = (0..inputs).map(|_| pixel(rng)).collect();
     let case = Case::draw(rng, network, image);
-    let (checked, best) = case.check(rng, directory)?;
+    let kept = keep.map(|folder| folder.join(seed.to_string()));
+    let (checked, best) = case.check(rng, directory, kept.as_deref())?;
     // Once more where the truth is just above 0: there must be no `robust`.
     if let Some(best) = best.filter(|_| case.is_exact()) {
         case.near_zero(&best, rng).map_or(Ok(()), |near| near.check_near(&best, directory))?;
@@ -116,6 +125,7 @@ impl Case {
         &self,
         rng: &mut impl Rng,
         directory: &Path,
+        keep: Option<&Path>,
     ) -> Result<(Outcome, Option<Vec<f32>>), String> {
         let (model, predicted) = match self.load(directory)? {
             Ok(loaded) => loaded,
@@ -130,7 +140,33 @@ impl Case {
             self.compare(&model, [predicted, target], &answer, point)?;
         }
         self.check_proofs(&model, [predicted, target], &answer)?;
+        if let Some(path) = keep {
+            points.retain(|point| self.holds(point));
+            self.keep(path, &model, [predicted, target], &answer, &points)?;
+        }
         Ok((Outcome::Fine(answer.verdict), Some(best)))
+    }
+
+    /// Writes the model, and beside it what was said and what tract computes at some points of the set.
+    fn keep(
+        &self,
+        path: &Path,
+        model: &OnnxModel,
+        [predicted, target]: [Label; 2],
+        answer: &Answer,
+        points: &[Vec<f32>],
+    ) -> Result<(), String> {
+        let logits: Result<Vec<_>, _> = points.iter().map(|x| model.replay.logits(x)).collect();
+        let said = serde_json::json!({
+            "predicted": predicted.0,
+            "target": target.0,
+            "verdict": answer.verdict.to_string(),
+            "points": points,
+            "logits": logits.map_err(|e| e.to_string())?,
+        });
+        fs::write(path.with_extension("onnx"), self.network.onnx())
+            .and_then(|()| fs::write(path.with_extension("json"), said.to_string()))
+            .map_err(|e| e.to_string())
     }
 
     fn target_from(&self, predicted: Label) -> Label {

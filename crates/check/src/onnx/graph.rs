@@ -19,20 +19,23 @@ pub fn read(graph: &GraphProto, directory: &Path) -> Result<Chain, String> {
         return Err(format!("has {} inputs, not one", inputs.len()));
     };
     let output = &graph.output.first().ok_or("has no output")?.name;
-    let logits = logits(graph, output)?;
+    let (logits, last) = logits(graph, output)?;
     let mut reader = Reader::new(constants, directory, &input.name, input_shape(input)?);
     for node in needed(graph, logits) {
         let in_node = |what: String| format!("node '{}' ({}): {what}", node.name, node.op_type);
         reader.node(node).map_err(in_node)?;
     }
-    reader.finish(logits)
+    reader.finish(logits, &last)
 }
 
 /// The value that an output is made of by a last softmax or argmax, which keep the order, and by what only gives that another form. It is the
-/// output itself if there is none.
-fn logits<'g>(graph: &'g GraphProto, output: &'g str) -> Result<&'g str, String> {
+/// output itself if there is none. Also gives the softmax or argmax.
+fn logits<'g>(
+    graph: &'g GraphProto,
+    output: &'g str,
+) -> Result<(&'g str, Vec<&'g NodeProto>), String> {
     let constants: HashSet<&str> = graph.initializer.iter().map(|t| t.name.as_str()).collect();
-    let (mut logits, mut at, mut behind) = (output, output, Vec::new());
+    let (mut logits, mut at, mut behind, mut last) = (output, output, Vec::new(), Vec::new());
     while let Some(node) = graph.node.iter().find(|n| n.output.first().is_some_and(|o| o == at)) {
         let op = node.op_type.as_str();
         let is_last = ["Softmax", "LogSoftmax", "ArgMax"].contains(&op);
@@ -54,9 +57,10 @@ fn logits<'g>(graph: &'g GraphProto, output: &'g str) -> Result<&'g str, String>
                 ));
             }
             (logits, behind) = (at, Vec::new());
+            last.push(node);
         }
     }
-    Ok(logits)
+    Ok((logits, last))
 }
 
 /// What may follow a softmax or argmax.

@@ -7,8 +7,17 @@ use super::tensor::Tensor;
 use super::windows::{Windows, unravelled};
 use crate::affine::{Matrix, Step, Uncertain};
 
+/// Weights of a matrix that is not in the file as it is, at most.
+const MOST: usize = 1 << 26;
+
 /// Rows of a matrix that are not full.
 type Rows = Vec<Vec<(usize, Uncertain)>>;
+
+/// Whether so many weights, the product of these, are not too many.
+fn fits_memory(factors: &[usize]) -> Result<(), String> {
+    let all = factors.iter().try_fold(1usize, |all, &factor| all.checked_mul(factor));
+    all.filter(|&all| all <= MOST).map(|_| ()).ok_or_else(|| "is too large".into())
+}
 
 impl Reader {
     fn push_rows(&mut self, rows: &Rows, shape: Vec<usize>) {
@@ -112,6 +121,7 @@ impl Reader {
             self.shape = shape;
             return Ok(());
         }
+        fits_memory(&[all, inputs])?;
         let other = if is_vector { 1 } else { other };
         let row = |k: usize| -> Vec<(usize, Uncertain)> {
             let (block, j, column) = (k / other / outputs, k / other % outputs, k % other);
@@ -223,6 +233,7 @@ impl Reader {
         let windows = Windows::new(node, &image, sizes)?;
         let weights = kernel.floats()?;
         let (pixels, cells): (usize, usize) = (image.iter().product(), sizes.iter().product());
+        fits_memory(&[*outputs, *of_group, windows.cells.len(), cells])?;
         let mut rows: Rows = Vec::new();
         for output in 0..*outputs {
             let begin = output / (outputs / group) * of_group;
@@ -303,6 +314,7 @@ impl Reader {
             None => return Err("has no kernel".into()),
         };
         let windows = Windows::new(node, &image, &kernel)?;
+        fits_memory(&[channels, windows.cells.len(), kernel.iter().product()])?;
         let counts_padding = attribute(node, "count_include_pad").is_some_and(|a| a.i != 0);
         let pixels: usize = image.iter().product();
         let (mut rows, mut counts): (Rows, _) = (Vec::new(), Vec::new());

@@ -42,14 +42,24 @@ impl Reader {
         Self { constants, directory, values, name, shape, chain }
     }
 
-    /// The whole chain, if it leads to this value.
-    pub fn finish(mut self, logits: &str) -> Result<Chain, String> {
+    /// The whole chain, if it leads to this value, and what is `last` behind it is over its classes.
+    pub fn finish(mut self, logits: &str, last: &[&NodeProto]) -> Result<Chain, String> {
         if !self.values.contains_key(logits) {
             return Err(format!("its output '{logits}' does not depend on its input"));
         }
         self.go_to(logits);
         if self.shape.iter().filter(|&&dim| dim != 1).count() > 1 {
             return Err(format!("its output has shape {:?}, not one row", self.shape));
+        }
+        let rank = self.shape.len() as i64;
+        let classes = self.shape.iter().position(|&dim| dim != 1).map_or(rank - 1, |k| k as i64);
+        for node in last {
+            // By default argmax is over the first axis. Softmax is over the last one, or, in older files, over all from the second on.
+            let default = if node.op_type == "ArgMax" { 0 } else { rank - 1 };
+            let axis = attribute(node, "axis").map_or(default, |a| a.i);
+            if axis != classes && axis + rank != classes {
+                return Err(format!("{}: is not over the axis of the classes", node.op_type));
+            }
         }
         Ok(self.chain)
     }

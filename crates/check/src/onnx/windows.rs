@@ -3,6 +3,9 @@
 use super::nodes::{attribute, integers};
 use super::proto::NodeProto;
 
+/// Cells of all windows, at most.
+const MOST: usize = 1 << 23;
+
 /// Where a window lies for each output position.
 pub struct Windows {
     /// The sizes of the output.
@@ -37,7 +40,7 @@ impl Windows {
             (0..image.len()).map(|a| axis(node, image, kernel, a)).collect::<Result<_, _>>()?;
         let sizes: Vec<usize> = axes.iter().map(|axis| axis.output).collect();
         let (outputs, cells) = (product(&sizes)?, product(kernel)?);
-        let most = outputs.checked_mul(cells).filter(|&all| all <= 1 << 26);
+        let most = outputs.checked_mul(cells).filter(|&all| all <= MOST);
         most.ok_or("its windows are too many")?;
         let (mut of_outputs, mut padded) = (Vec::new(), Vec::new());
         for output in 0..outputs {

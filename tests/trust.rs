@@ -6,7 +6,7 @@ mod onnx_file;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rw_adv::bounds::{Arithmetic, LinearBounds, UpperRelaxation};
@@ -17,8 +17,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use common::{
-    FIXTURE, directory, ends_with, file, json_lines, number, read, read_json, refused, rw_adv,
-    stdout, succeeds, text, typed,
+    FIXTURE, LARGE, directory, ends_with, file, json_lines, number, read, read_json, refused,
+    rw_adv, stdout, succeeds, text, typed,
 };
 use onnx_file::{Attribute, OnnxFile};
 
@@ -516,10 +516,10 @@ fn process(id: u32) -> (char, u64) {
 #[test]
 fn signals_are_obeyed_within_a_second_inside_a_milp() {
     for signal in ["-INT", "-TERM"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rw-adv"));
-        command.args(["--model", "models/mnist_2x500.onnx", "--images", "1", "--delta", "20"]);
-        command.args(["--method", "milp", "--threads", "1", "--json"]);
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let asked =
+            ["--model", LARGE, "--images", "1", "--delta", "20", "--threads", "1", "--json"];
+        let mut command = rw_adv(&[&asked[..], &["--method", "milp"]].concat());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         // Reading the model and bounding the neurons takes a part of this.
         while process(child.id()).1 < 250 {

@@ -153,9 +153,9 @@ impl AttackRun {
         py: Python<'_>,
         directory: PathBuf,
         images: Vec<usize>,
-        pictures: &str,
+        pictures: String,
     ) -> PyResult<()> {
-        guarded(|| py.detach(|| self.write(&directory, &images, pictures)))?.map_err(Into::into)
+        guarded(|| py.detach(|| self.write(&directory, &images, &pictures)))?.map_err(Into::into)
     }
 }
 

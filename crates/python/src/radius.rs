@@ -99,11 +99,11 @@ impl RadiusRun {
         py: Python<'_>,
         directory: PathBuf,
         images: Vec<usize>,
-        pictures: &str,
+        pictures: String,
     ) -> PyResult<()> {
         let write = || -> Result<(), Failure> {
             let items = self.0.items.iter().filter(|item| images.contains(&item.sample.index));
-            self.0.write(&self.0.job, items.cloned().collect(), &directory, pictures)
+            self.0.write(&self.0.job, items.cloned().collect(), &directory, &pictures)
         };
         guarded(|| py.detach(write))?.map_err(Into::into)
     }

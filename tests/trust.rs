@@ -149,7 +149,8 @@ fn an_image_with_infinite_logits_has_an_error_record() {
     let (table, said) = (text(run.stdout), text(run.stderr));
     assert!(table.contains("error: the file, run in float32, gives inf for label"), "{table}");
     assert!(table.contains("1 images without an answer"), "{table}");
-    assert!(said.contains("66.67 % (2 of 3 images)"), "{said}");
+    // The others get no claim for f32, since products may overflow near them.
+    assert!(said.contains("0.00 % (0 of 3 images)"), "{said}");
     assert!(read(&junit).contains(r#"tests="3" failures="0" errors="1""#), "{}", read(&junit));
 
     // Nothing is left to do, and the report and the summary have it, too.
@@ -160,7 +161,11 @@ fn an_image_with_infinite_logits_has_an_error_record() {
     assert_eq!(of_image(1)["verdict"], "unknown");
     assert_eq!((&of_image(1)["margin"], &of_image(1)["stop"]), (&Value::Null, &"error".into()));
     assert!(of_image(1)["error"].as_str().expect("text").contains("float32"));
-    assert!(of_image(0).get("error").is_none() && of_image(2)["verdict"] == "robust");
+    assert!(
+        [0, 2]
+            .iter()
+            .all(|&k| of_image(k).get("error").is_none() && !of_image(k)["margin"].is_null())
+    );
     assert_eq!(read_json(&out.join("summary.json"))["images"]["errors"], 1);
     assert!(read(&out.join("report.html")).contains("gives inf for label"));
 

@@ -166,7 +166,7 @@ fn an_image_with_infinite_logits_has_an_error_record() {
             .iter()
             .all(|&k| of_image(k).get("error").is_none() && !of_image(k)["margin"].is_null())
     );
-    assert_eq!(read_json(&out.join("summary.json"))["images"]["errors"], 1);
+    assert_eq!(read_json(&out.join("summary.json"))["summary"]["images"]["errors"], 1);
     assert!(read(&out.join("report.html")).contains("gives inf for label"));
 
     let radii = stdout(&[&["radius"], &common[..], &["--max-delta", "0.01", "--json"]].concat());

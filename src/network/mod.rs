@@ -14,8 +14,10 @@ mod neuron;
 mod pattern;
 #[cfg(test)]
 pub(crate) mod random;
+mod sparse;
 pub mod torch;
 mod trace;
+mod weights;
 
 pub use affine::AffineMap;
 pub use chain::Network;
@@ -27,3 +29,4 @@ pub use layer::{Layer, LayerRounding};
 pub use neuron::{Activation, NeuronId};
 pub use pattern::ActivationPattern;
 pub use trace::Trace;
+pub use weights::MapRow;

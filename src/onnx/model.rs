@@ -33,6 +33,8 @@ pub struct OnnxModel {
     pub agreement: Agreement,
     /// The file's opset.
     pub opset: i64,
+    /// What the file calls the classes, in the order of the outputs; none, if it has no names for them.
+    pub class_names: Vec<String>,
     /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files, it covers these, too (docs/files.md).
     pub sha256: String,
 }
@@ -92,10 +94,20 @@ fn load(path: &Path, stored: &[u8]) -> Result<OnnxModel, OnnxProblem> {
         network.widths(),
         agreement.largest_difference
     );
-    let LogitGraph { notes, opset, final_ops, .. } = graph;
+    let LogitGraph { notes, opset, final_ops, class_names, .. } = graph;
     let (network, nodes) = (Arc::new(network), notes.into());
     let final_ops = final_ops.iter().map(|op| op.op().to_owned()).collect();
-    Ok(OnnxModel { network, replay, input_dims, final_ops, nodes, agreement, opset, sha256 })
+    Ok(OnnxModel {
+        network,
+        replay,
+        input_dims,
+        final_ops,
+        nodes,
+        agreement,
+        opset,
+        class_names,
+        sha256,
+    })
 }
 
 /// The graph with the file's own operators for one image, and the input shape it was made for.

@@ -96,6 +96,11 @@ impl FactorShift {
 }
 
 impl AffineRow {
+    /// The coefficients as f64.
+    fn weights(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.terms.iter().map(|&(index, coefficient)| (index, coefficient.to_f64()))
+    }
+
     pub fn scale_shift(&mut self, by: FactorShift) {
         for (_, coefficient) in &mut self.terms {
             *coefficient = coefficient.times(by.factor);
@@ -136,6 +141,11 @@ impl AffineTensor {
         Self { stage, inputs, shape: shape.to_vec(), rows: (0..inputs).map(row).collect() }
     }
 
+    /// Number of coefficients.
+    pub fn weights(&self) -> usize {
+        self.rows.iter().map(|row| row.terms.len()).sum()
+    }
+
     /// Element `i` of the result is element `from[i]`: whatever only moves or repeats elements.
     pub fn gather(&self, shape: &[usize], from: &[usize]) -> Self {
         let rows = from.iter().map(|&i| self.rows[i].clone()).collect();
@@ -165,13 +175,12 @@ impl AffineTensor {
     /// The map from the layer's input to these elements, and how much larger than its coefficients the numbers were that
     /// made them.
     pub fn to_map(&self) -> (AffineMap, LayerRounding) {
-        let weights = |row: &AffineRow| -> Vec<(u32, f64)> {
-            row.terms.iter().map(|&(index, c)| (index, c.to_f64())).collect()
-        };
-        let rows: Vec<Vec<(u32, f64)>> = self.rows.iter().map(weights).collect();
         let bias = self.rows.iter().map(|row| row.constant.to_f64()).collect();
-        let map =
-            AffineMap::from_sparse_rows(self.inputs, rows.iter().map(|row| row.as_slice()), bias);
+        let map = AffineMap::from_sparse_rows(
+            self.inputs,
+            self.rows.iter().map(AffineRow::weights),
+            bias,
+        );
         let cancelled = |row: &AffineRow| {
             let sum: f64 = row.terms.iter().map(|(_, c)| c.abs()).sum();
             if sum > 0.0 { (row.errors.gain / sum).max(1.0) } else { 1.0 }

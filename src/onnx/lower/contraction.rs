@@ -7,7 +7,7 @@ use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 use super::affine::{AffineTensor, LinearCombination};
 use super::constant::Constant;
 use super::indexing::{Axis, offsets, strides};
-use super::limits::check_matrix;
+use super::limits::check_sums;
 
 /// Data, the operator's operand number `data_slot`, times constant weights, the other one.
 pub(super) fn einsum(
@@ -17,7 +17,6 @@ pub(super) fn einsum(
     weights: &Constant,
     shape: &[usize],
 ) -> Result<AffineTensor, String> {
-    check_matrix(shape.iter().product(), data.inputs)?;
     // Every axis runs through the data, the weights and the result with a stride of its own.
     let (data_strides, weight_strides) = (strides(&data.shape), strides(&weights.shape));
     let stride = |positions: &[usize], shape: &[usize], strides: &[usize]| -> usize {
@@ -42,6 +41,7 @@ pub(super) fn einsum(
     }
     outer.sort_by_key(|(position, _)| *position);
     let outer: Vec<Axis> = outer.into_iter().map(|(_, axis)| axis).collect();
+    check_sums(shape, length(&inner), data)?;
     Ok(contract(data, &outer, &inner, |at| weights.values[at], shape))
 }
 
@@ -54,14 +54,19 @@ pub(super) fn reduce(
     if op.reducer != Reducer::Sum {
         return Err(format!("{:?} over an axis is not affine", op.reducer));
     }
-    check_matrix(shape.iter().product(), data.inputs)?;
     let strides = strides(&data.shape);
     let axis = |a: usize| Axis { len: data.shape[a], data: strides[a], weights: 0 };
     let (summed, kept): (Vec<usize>, Vec<usize>) =
         (0..data.shape.len()).partition(|a| op.axes.contains(a));
     let inner: Vec<Axis> = summed.into_iter().map(axis).collect();
     let outer: Vec<Axis> = kept.into_iter().map(axis).collect();
+    check_sums(shape, length(&inner), data)?;
     Ok(contract(data, &outer, &inner, |_| 1.0, shape))
+}
+
+/// Number of positions along these axes.
+fn length(axes: &[Axis]) -> usize {
+    axes.iter().fold(1, |product, axis| product.saturating_mul(axis.len))
 }
 
 /// For every position along the outer axes, the sum over the inner ones of data times weight.

@@ -38,7 +38,7 @@ pub(super) use stack::LayerStack;
 use self::affine::AffineTensor;
 use self::constant::Constant;
 use self::elementwise::{DataSide, Elementwise};
-use self::limits::{check_matrix, check_tensor};
+use self::limits::{check_tensor, check_weights};
 use crate::network::Layer;
 
 /// An operator that stands in the way: tract's name of the node, and why.
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         if logits.stage != self.layers.len() {
             return refuse("the output bypasses a ReLU");
         }
-        if let Err(reason) = check_matrix(logits.rows.len(), logits.inputs) {
+        if let Err(reason) = check_weights(Some(logits.weights())) {
             return refuse(&reason);
         }
         let (map, rounding) = logits.to_map();
@@ -139,7 +139,7 @@ impl Lowering<'_> {
             o.fact
                 .shape
                 .as_concrete()
-                .is_some_and(|shape| check_matrix(shape.iter().product(), 1).is_ok())
+                .is_some_and(|shape| check_weights(Some(shape.iter().product())).is_ok())
         };
         if node.outputs.iter().all(known) || !node.outputs.iter().all(small) {
             return;
@@ -273,7 +273,7 @@ impl Lowering<'_> {
                 "is a branch beside the Relu '{other}': branching networks are not supported"
             ));
         }
-        check_matrix(data.rows.len(), data.inputs)?;
+        check_weights(Some(data.weights()))?;
         self.relus.push(node.id);
         let (map, rounding) = data.to_map();
         self.layers.push(Layer::relu(map).with_rounding(rounding));
@@ -302,7 +302,6 @@ impl Lowering<'_> {
         shape: &[usize],
     ) -> Result<AffineTensor, String> {
         let (data, bias) = (self.data(node, 0)?, self.constant(node, 2)?);
-        check_matrix(shape.iter().product(), data.inputs)?;
         let kernel = self.tensor(node.inputs[1]).map_err(|_| "its weights depend on the data")?;
         // Whatever the kernel's format: group, output channel, input channel, taps.
         let mut ordered = (*kernel).clone();

@@ -45,6 +45,9 @@ pub enum Command {
     Inspect {
         /// The model (.onnx or .onnx.gz)
         model: PathBuf,
+        /// Which output of the model, if it has several
+        #[arg(long, value_name = "NAME")]
+        output: Option<String>,
         /// Print JSON instead of text
         #[arg(long)]
         json: bool,
@@ -57,7 +60,7 @@ pub enum Command {
     Radius(RadiusArgs),
     /// Maximise a linear function of the outputs over a box, or over bounds and linear constraints from a file
     ///
-    /// Works for any dense ReLU network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
+    /// Works for any piecewise-linear network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
     /// minimise, negate the objective. Prints the best value found, a proved upper bound, and the point.
     Maximize(MaximizeArgs),
     /// Decide VNN-LIB properties: sat with a counterexample, unsat proved, or unknown

@@ -23,6 +23,9 @@ pub struct ImageInputArgs {
     /// The classifier (.onnx or .onnx.gz)
     #[arg(long, value_name = "FILE", required = true)]
     model: Option<PathBuf>,
+    /// Which output of the model, if it has several
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    output: Option<String>,
     /// Images: an MNIST directory, an IDX file (.gz too), PNG files (directory or glob), or an .npy array
     #[arg(long, value_name = "PATH", default_value = "data")]
     data: PathBuf,
@@ -70,7 +73,7 @@ impl ImageInputs {
 
     pub fn open(args: ImageInputArgs, target: TargetChoice) -> Result<Self> {
         let path = args.model.expect("clap requires --model");
-        let model = OnnxModel::load(&path)?;
+        let model = OnnxModel::load_output(&path, args.output.as_deref())?;
         let classes = model.network.outputs();
         if classes < 2 {
             bail!("{}: has one output, a classifier needs at least two", path.display());

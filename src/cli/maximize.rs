@@ -32,6 +32,9 @@ pub struct MaximizeArgs {
     /// The network (.onnx or .onnx.gz); one output is enough
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
+    /// Which output of the model, if it has several
+    #[arg(long, value_name = "NAME")]
+    output: Option<String>,
     /// What to maximise: a linear expression of the outputs y0, y1, …, such as "y0 - 0.5*y3 + 1"
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     objective: String,
@@ -112,7 +115,7 @@ fn bounds(text: &str) -> Result<[f64; 2], String> {
 /// Prints the best point.
 pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     let clock = Budget::unlimited();
-    let model = OnnxModel::load(&args.model)?;
+    let model = OnnxModel::load_output(&args.model, args.output.as_deref())?;
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
     let Some(mut job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };

@@ -15,6 +15,7 @@ mod lower;
 mod model;
 mod runner;
 mod unfolded;
+mod upsample;
 
 pub use check::Agreement;
 pub use error::{OnnxError, OnnxProblem};

@@ -27,17 +27,17 @@ fn what_is_read_computes_what_onnxruntime_computes() {
         let model = match Model::read(&zoo("accepted").join(file)) {
             Ok(model) => model,
             Err(why) => {
-                assert!(why.contains(file), "{why}");
+                assert!(why.contains(file) && why.lines().count() == 1, "{why}");
                 refused.push(why);
                 continue;
             }
         };
         let widths = model.widths().expect("fits");
-        assert_eq!(
-            floats(&case["widths"]),
-            widths.iter().map(|&w| w as f64).collect::<Vec<_>>(),
-            "{file}"
-        );
+        // Without widths, only the answers are promised, not the layers.
+        if case.get("widths").is_some() {
+            let widths: Vec<f64> = widths.iter().map(|&w| w as f64).collect();
+            assert_eq!(floats(&case["widths"]), widths, "{file}");
+        }
         let points = case["inputs"].as_array().expect("a list").iter();
         for (point, expected) in points.zip(case["logits"].as_array().expect("a list")) {
             let outputs = model.outputs(&floats(point)).expect("fits");
@@ -48,8 +48,8 @@ fn what_is_read_computes_what_onnxruntime_computes() {
             }
         }
     }
-    // Convolutions, pools, branches and the like.
-    assert!(refused.len() < 100, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
+    // Convolutions, pools, branches, other activations and the like.
+    assert!(refused.len() < 210, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
 }
 
 #[test]

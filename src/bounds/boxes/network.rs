@@ -41,7 +41,8 @@ pub(super) struct PaddedLayer {
 
 /// What the errors of a layer's sums are made of, by neuron: of the file's run in f32, or of folding its operations into one layer.
 struct SumRounding {
-    allowance: Allowance,
+    /// By neuron; `None` where nothing is rounded.
+    allowances: Vec<Option<Allowance>>,
     may_overflow: bool,
     /// Magnitudes that folding cancelled.
     cancelled: Vec<f64>,
@@ -120,7 +121,7 @@ impl PaddedLayer {
 impl SumRounding {
     fn new(rounding: &LayerRounding, weights: &Mat<f64>, arithmetic: Arithmetic) -> Option<Self> {
         let LayerRounding { gain, offset, reach_gain, reach_offset, operations, .. } = rounding;
-        if *operations == 0 {
+        if operations.iter().all(|&operations| operations == 0) {
             return None;
         }
         // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
@@ -129,9 +130,12 @@ impl SumRounding {
             let sum: f64 = (0..weights.ncols()).map(|i| weights[(j, i)].abs()).sum();
             (gain - sum).max(0.0) + tolerance::FOLDED_GAIN * gain
         };
-        let allowance = match arithmetic {
-            Arithmetic::Exact => Allowance::folded(*operations),
-            Arithmetic::F32 => Allowance::f32(*operations),
+        let allowance = |j: usize| match operations.get(j) {
+            None | Some(0) => None,
+            Some(&operations) => Some(match arithmetic {
+                Arithmetic::Exact => Allowance::folded(operations),
+                Arithmetic::F32 => Allowance::f32(operations),
+            }),
         };
         let wide = |list: &[f64]| {
             let mut list = list.to_vec();
@@ -139,7 +143,7 @@ impl SumRounding {
             list
         };
         Some(Self {
-            allowance,
+            allowances: (0..weights.nrows()).map(allowance).collect(),
             may_overflow: arithmetic == Arithmetic::F32,
             cancelled: (0..weights.nrows()).map(cancelled).collect(),
             offset: wide(offset),
@@ -149,9 +153,10 @@ impl SumRounding {
     }
 
     fn noise(&self, j: usize, magnitude: f64, largest: f64) -> f64 {
+        let Some(allowance) = self.allowances[j] else { return 0.0 };
         let sum = magnitude + self.cancelled[j] * largest + self.offset[j];
         let reach = self.reach_gain[j] * largest.max(1.0) + self.reach_offset[j];
-        let noise = self.allowance.of_folding(sum, reach);
+        let noise = allowance.of_folding(sum, reach);
         // Intermediate results that overflow f32 give anything.
         let is_small = reach < OVERFLOW;
         let overflows = self.may_overflow && !is_small;

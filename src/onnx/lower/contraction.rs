@@ -8,6 +8,8 @@ use super::affine::{AffineTensor, LinearCombination};
 use super::constant::Constant;
 use super::indexing::{Axis, offsets, strides};
 use super::limits::check_matrix;
+use super::neurons::Neurons;
+use super::piecewise::{Extreme, tournament};
 
 /// Data, the operator's operand number `data_slot`, times constant weights, the other one.
 pub(super) fn einsum(
@@ -17,7 +19,7 @@ pub(super) fn einsum(
     weights: &Constant,
     shape: &[usize],
 ) -> Result<AffineTensor, String> {
-    check_matrix(shape.iter().product(), data.inputs)?;
+    check_matrix(shape.iter().product(), data.span())?;
     // Every axis runs through the data, the weights and the result with a stride of its own.
     let (data_strides, weight_strides) = (strides(&data.shape), strides(&weights.shape));
     let stride = |positions: &[usize], shape: &[usize], strides: &[usize]| -> usize {
@@ -45,22 +47,34 @@ pub(super) fn einsum(
     Ok(contract(data, &outer, &inner, |at| weights.values[at], shape))
 }
 
-/// Sums over axes.
+/// Sums over axes, or the largest or smallest element along them.
 pub(super) fn reduce(
+    neurons: &mut Neurons,
     op: &Reduce,
     data: &AffineTensor,
     shape: &[usize],
 ) -> Result<AffineTensor, String> {
-    if op.reducer != Reducer::Sum {
-        return Err(format!("{:?} over an axis is not affine", op.reducer));
-    }
-    check_matrix(shape.iter().product(), data.inputs)?;
+    let extreme = match op.reducer {
+        Reducer::Sum => None,
+        Reducer::Max => Some(Extreme::Largest),
+        Reducer::Min => Some(Extreme::Smallest),
+        _ => return Err(format!("{:?} over an axis is not piecewise linear", op.reducer)),
+    };
+    check_matrix(shape.iter().product(), data.span())?;
     let strides = strides(&data.shape);
     let axis = |a: usize| Axis { len: data.shape[a], data: strides[a], weights: 0 };
     let (summed, kept): (Vec<usize>, Vec<usize>) =
         (0..data.shape.len()).partition(|a| op.axes.contains(a));
     let inner: Vec<Axis> = summed.into_iter().map(axis).collect();
     let outer: Vec<Axis> = kept.into_iter().map(axis).collect();
+    if let Some(extreme) = extreme {
+        let inner = offsets(&inner);
+        let window = |(at, _): (usize, usize)| {
+            inner.iter().map(|&(step, _)| data.rows[at + step].clone()).collect()
+        };
+        let windows = offsets(&outer).into_iter().map(window).collect();
+        return Ok(tournament(neurons, extreme, windows, shape.to_vec()));
+    }
     Ok(contract(data, &outer, &inner, |_| 1.0, shape))
 }
 
@@ -73,12 +87,12 @@ fn contract(
     shape: &[usize],
 ) -> AffineTensor {
     let inner = offsets(inner);
-    let mut sum = LinearCombination::new(data.inputs);
+    let mut sum = LinearCombination::new(data.variables);
     let rows = offsets(outer).into_iter().map(|(data_at, weights_at)| {
         for &(data_step, weights_step) in &inner {
             sum.add(&data.rows[data_at + data_step], weight(weights_at + weights_step));
         }
         sum.finish()
     });
-    AffineTensor { rows: rows.collect(), shape: shape.to_vec(), ..*data }
+    AffineTensor { rows: rows.collect(), shape: shape.to_vec(), variables: data.variables }
 }

@@ -169,12 +169,6 @@ def retyped(g, dtype, kind, case=None):
     return case
 
 
-@refused("float64 and LeakyRelu, which tract runs in float32 only", "tract", "LeakyRelu", valid=False)
-def double_leaky(g):
-    x = g.op("LeakyRelu", g.gemm(g.input("N", 8), 8, 6), alpha=0.1)
-    return retyped(g, np.float64, TensorProto.DOUBLE, g.done(g.mlp(x, 6, 5, 3), "N", 3))
-
-
 @refused("float16 input and weights", "float16")
 def half_precision(g):
     return retyped(g, np.float16, TensorProto.FLOAT16)

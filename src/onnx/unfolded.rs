@@ -161,7 +161,11 @@ fn broadcast_shape(model: &TypedModel, outlet: OutletId) -> TractResult<Vec<usiz
 /// `alpha · ab + beta · c`.
 fn gemm_values(alpha: f64, beta: f64, c: f64) -> FactorShift {
     FactorShift {
-        shift: DoubleDouble::from(beta).times(c.into()),
+        // Splitting infinity gives NaN; whoever meets the number refuses it as what it is.
+        shift: match c.is_finite() {
+            true => DoubleDouble::from(beta).times(c.into()),
+            false => c.into(),
+        },
         shift_offset: (beta * c).abs(),
         shift_reach: beta.abs().max(1.0) * c.abs().max(1.0),
         operations: GEMM_OPERATIONS,

@@ -86,8 +86,7 @@ impl TinyProblem {
                     (row, bias)
                 });
                 let second: Vec<_> = second.collect();
-                layers =
-                    vec![first.collect(), second.collect(), (0..2).map(|_| draw(inputs)).collect()];
+                layers = vec![first, second, (0..2).map(|_| draw(inputs)).collect()];
                 carried = (3..3 + inputs).map(|i| (0, i)).collect();
             }
             // αx + (1 − α) relu(x), twice.

@@ -97,7 +97,8 @@ impl AttackPlan {
             Method::Rw => args.branch.attack_options(inputs.images()),
             _ => args.branch.options(inputs.images()),
         };
-        let self_check = args.self_check.open(inputs.model_path(), exports.is_guard())?;
+        let self_check =
+            args.self_check.open(inputs.model_path(), &inputs.model.sha256, exports.is_guard())?;
         let proofs = proof.is_some() || self_check.is_some();
         let attack = Attack { delta, norm, search, goal, branch, proofs };
         Ok(Self { inputs, attack, run, write_model, proof, self_check, exports, exit_code, screen })

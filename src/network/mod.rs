@@ -16,6 +16,7 @@ mod pattern;
 pub(crate) mod random;
 pub mod torch;
 mod trace;
+mod with_inputs;
 
 pub use affine::AffineMap;
 pub use chain::Network;

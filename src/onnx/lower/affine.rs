@@ -8,6 +8,7 @@
 //! operations may be off by is followed along with them; `docs/certificates.md`, "Rounding", says how and why.
 
 use super::double_double::DoubleDouble;
+use super::indexing::broadcast;
 
 /// One element: `constant + Σ coefficient · variable[index]`.
 #[derive(Clone, Debug)]
@@ -143,6 +144,12 @@ impl AffineRow {
         self
     }
 
+    /// This, charged with more operations.
+    pub fn after(mut self, operations: usize) -> Self {
+        self.errors.operations += operations;
+        self
+    }
+
     /// This times a number, in real arithmetic: no operation of the file.
     pub fn times(mut self, factor: DoubleDouble) -> Self {
         for (_, coefficient) in &mut self.terms {
@@ -199,6 +206,11 @@ impl AffineTensor {
     pub fn gather(&self, shape: &[usize], from: &[usize]) -> Self {
         let rows = from.iter().map(|&i| self.rows[i].clone()).collect();
         Self { rows, shape: shape.to_vec(), ..*self }
+    }
+
+    /// The same in this shape, by NumPy's rule.
+    pub fn spread(self, shape: &[usize]) -> Self {
+        if self.shape == shape { self } else { self.gather(shape, &broadcast(&self.shape, shape)) }
     }
 
     /// Each element times its factor, plus its shift.

@@ -35,7 +35,7 @@ pub(super) fn with_constant(
     let from = broadcast(&constant.shape, shape);
     let at = |i: usize| constant.values[from[i]];
     let all = |test: fn(f64) -> bool| constant.values.iter().all(|&v| test(v));
-    let data = spread(data, shape);
+    let data = data.spread(shape);
     Ok(if op.is::<Add>() {
         data.scale_shift(|i| FactorShift::plain(1.0, at(i)))
     } else if op.is::<Sub>() && side == DataSide::Left {
@@ -62,9 +62,4 @@ pub(super) fn of_both(
         (_, true) => Ok(a.add_scaled(b, -1.0)),
         _ => Err("combines two tensors that both depend on the data".into()),
     }
-}
-
-/// The data in this shape, by NumPy's rule.
-pub(super) fn spread(data: AffineTensor, shape: &[usize]) -> AffineTensor {
-    if data.shape == shape { data } else { data.gather(shape, &broadcast(&data.shape, shape)) }
 }

@@ -191,7 +191,11 @@ impl Lowering<'_> {
         } else if moved::moves(node, 0).is_some() {
             self.moved(node, shape)
         } else if self.is_identity(node) {
-            self.data(node, 0).map(Rc::unwrap_or_clone)
+            let mut data = Rc::unwrap_or_clone(self.data(node, 0)?);
+            if self.narrows(node) {
+                data.rows.iter_mut().for_each(|row| row.errors.operations += 1);
+            }
+            Ok(data)
         } else {
             Err(format!("{} is not piecewise linear", node.op.name()))
         }
@@ -234,9 +238,18 @@ impl Lowering<'_> {
     /// Whether a node hands on its first operand: also a Dropout that tract would drop.
     fn is_identity(&self, node: &TypedNode) -> bool {
         node.op_is::<Identity>()
-            || node.op_as::<Cast>().is_some_and(|cast| cast.to.is_float())
+            || node
+                .op_as::<Cast>()
+                .is_some_and(|cast| [f32::datum_type(), f64::datum_type()].contains(&cast.to))
             || (node.op.name() == "Dropout"
                 && matches!(node.op.declutter(self.model, node), Ok(Some(_))))
+    }
+
+    /// Whether a node rounds f64 to f32.
+    fn narrows(&self, node: &TypedNode) -> bool {
+        let given = node.inputs.first().and_then(|&inlet| self.model.outlet_fact(inlet).ok());
+        given.is_some_and(|given| given.datum_type == f64::datum_type())
+            && node.outputs[0].fact.datum_type == f32::datum_type()
     }
 
     fn tensor(&self, outlet: OutletId) -> Result<Arc<Tensor>, String> {
@@ -306,8 +319,7 @@ impl Lowering<'_> {
         let extreme = elementwise::extreme(op);
         let (data, side, constant) = match (self.operand(node, 0)?, self.operand(node, 1)?) {
             (Operand::Data(a), Operand::Data(b)) => {
-                let [a, b] =
-                    [a, b].map(|data| elementwise::spread(Rc::unwrap_or_clone(data), shape));
+                let [a, b] = [a, b].map(|data| Rc::unwrap_or_clone(data).spread(shape));
                 return match extreme {
                     Some(extreme) => Ok(piecewise::of_both(&mut self.neurons, extreme, a, b)),
                     None => elementwise::of_both(op, &a, &b),

@@ -7,10 +7,12 @@
 use super::affine::{AffineRow, AffineTensor, FactorShift, LinearCombination};
 use super::constant::Constant;
 use super::double_double::DoubleDouble;
-use super::elementwise::spread;
 use super::indexing::broadcast;
 use super::neurons::Neurons;
 use crate::network::Activation;
+
+/// A pre-activation is a product and a sum of rows. The file computes neither, but folding them is off by as much as two operations.
+const FOLDED: usize = 2;
 
 /// Which of two numbers is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,7 @@ pub(super) fn with_constant(
     shape: &[usize],
 ) -> AffineTensor {
     let from = broadcast(&constant.shape, shape);
-    let data = spread(data, shape);
+    let data = data.spread(shape);
     let clips = data.rows.into_iter().enumerate();
     let clips = clips.map(|(i, row)| clip(neurons, extreme, row, constant.values[from[i]]));
     let (rows, results): (Vec<Option<AffineRow>>, Vec<ClipResult>) =
@@ -127,20 +129,21 @@ fn clip(
     };
     let constant = |value: f64| AffineRow::constant(value).times(sign);
     let Some((g, factor)) = before else {
-        let difference = if limit == 0.0 { row } else { row.plus((-limit).into()) };
+        let difference = if limit == 0.0 { row } else { row.plus((-limit).into()).after(FOLDED) };
         return (Some(difference), ClipResult::Plus(constant(limit), sign));
     };
     // The row is `a + factor · r`, and `d = limit − a`.
     let d = row.constant.negated().plus(limit.into());
     match (factor.to_f64() > 0.0, d.to_f64() > 0.0) {
         (true, true) => {
-            let difference = g.times(factor).plus(d.negated());
+            let difference = g.times(factor).plus(d.negated()).after(FOLDED);
             (Some(difference), ClipResult::Plus(constant(limit), sign))
         }
         (true, false) => known(row.times(sign)),
         (false, true) => known(constant(limit)),
         (false, false) => {
-            (Some(g.times(factor.negated()).plus(d)), ClipResult::Plus(row.times(sign), sign))
+            let difference = g.times(factor.negated()).plus(d).after(FOLDED);
+            (Some(difference), ClipResult::Plus(row.times(sign), sign))
         }
     }
 }
@@ -184,7 +187,7 @@ fn round(
         for pair in window.chunks(2) {
             let [a, b] = pair else { continue };
             let (a, b) = if a.is_free() && !b.is_free() { (b, a) } else { (a, b) };
-            differences.push(sum.difference(a, b).times(sign));
+            differences.push(sum.difference(a, b).times(sign).after(FOLDED));
             carried.push(b.clone());
         }
         lengths.push(window.len());

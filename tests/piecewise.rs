@@ -128,6 +128,36 @@ fn bounds_hold_for_the_function_and_for_the_files_own_run() {
     });
 }
 
+/// Over a single point nothing is relaxed: what is left between the two bounds of a logit is what f32 may be off by.
+#[test]
+fn at_a_point_the_f32_bounds_bracket_the_files_own_run_closely() {
+    files().par_iter().for_each(|file| {
+        let (model, name) = (file.load(), &file.file);
+        let network = &model.network;
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        for _ in 0..5 {
+            let x: Vec<f32> = (0..network.inputs()).map(|_| rng.random_range(0.0..1.0)).collect();
+            let wide: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
+            let set = InputSet::new_box(&wide, &wide);
+            let above = UpperRelaxation::Chords;
+            let bounds =
+                LinearBounds::new(network, &set, above, Arithmetic::F32, &Budget::unlimited());
+            let theirs = model.replay.logits(&x).expect("runs");
+            for (k, y) in theirs.iter().enumerate() {
+                let side = |sign: f64| {
+                    let mut weights = vec![0.0; network.outputs()];
+                    weights[k] = sign;
+                    let effort = BoundOptions { steps: 0, ..BoundOptions::default() };
+                    sign * bounds.certify(&weights, &effort, &Budget::unlimited()).value()
+                };
+                let (lower, upper, y) = (side(-1.0), side(1.0), f64::from(*y));
+                assert!(lower <= y && y <= upper, "{name}: {y} is not in {lower} to {upper}");
+                assert!(upper - lower < 1e-2, "{name}: {lower} to {upper}");
+            }
+        }
+    });
+}
+
 #[test]
 fn branch_and_bound_closes_the_gap_and_no_sample_is_better() {
     let small = |file: &&ZooFile| file.inputs[0].len() <= 12;

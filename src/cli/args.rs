@@ -58,7 +58,7 @@ pub enum Command {
     /// arithmetic. An input at distance `attacked` does; it was replayed in the ONNX file itself. The true radius lies in
     /// between. Both are about the predicted label, even if that is not the true one (marked misclassified).
     Radius(RadiusArgs),
-    /// Maximise a linear function of the outputs over a box, or over bounds and linear constraints from a file
+    /// Maximise a linear function of the outputs and inputs over a box, or over bounds and linear constraints from a file
     ///
     /// Works for any piecewise-linear network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
     /// minimise, negate the objective. Prints the best value found, a proved upper bound, and the point.

@@ -140,6 +140,30 @@ impl TinyProblem {
         tiny
     }
 
+    /// An objective with inputs in it, which are carried to the outputs.
+    pub fn with_inputs(seed: u64) -> Self {
+        let mut tiny = Self::tiny(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x1297);
+        let input = rng.random_range(0..tiny.lower.len());
+        tiny.network = Arc::new(tiny.network.with_inputs(&[input]));
+        tiny.objective.push(rng.random_range(-1.0..1.0));
+        let last = tiny.layers.len() - 1;
+        let mut place = input;
+        for (l, layer) in tiny.layers.iter_mut().enumerate() {
+            let own = layer[0].0.len();
+            let wide = if l == 0 { own } else { own + 1 };
+            layer.iter_mut().for_each(|(weights, _)| weights.resize(wide, 0.0));
+            let mut carried = vec![0.0; wide];
+            carried[place] = 1.0;
+            place = layer.len();
+            layer.push((carried, 0.0));
+            if l < last {
+                tiny.identities.insert(NeuronId { layer: l, index: place });
+            }
+        }
+        tiny
+    }
+
     /// Makes the network of the layers and identities.
     fn remake(&mut self) {
         let last = self.layers.len() - 1;

@@ -12,7 +12,7 @@ use rw_adv::branch::{
 use rw_adv::budget::Budget;
 use rw_adv::proof::{CheckedClaim, Claim, ProofError, ProofSide, check};
 
-use crate::cases::{CARRIED, CUT, MIXED, SAME, SolvedProblem, TINY, WIDE};
+use crate::cases::{CARRIED, CUT, INPUTS, MIXED, SAME, SolvedProblem, TINY, WIDE};
 use crate::problem::{TinyProblem, start_at};
 
 const OPTIMUM: BranchOptions =
@@ -73,6 +73,7 @@ fn trees_prove_every_optimum_by_the_neurons_signs() {
         ("cut", &CUT, 5),
         ("mixed", &MIXED, 0),
         ("carried", &CARRIED, 0),
+        ("with inputs", &INPUTS, 0),
     ] {
         let unproven = cases.par_iter().filter(|solved| !is_sound(size, solved, &OPTIMUM)).count();
         let most = of_thousand * cases.len() / 1000;

@@ -237,6 +237,10 @@ impl AffineTensor {
 
 /// Builds linear combinations of rows, one after the other.
 pub(super) struct LinearCombination {
+    /// All variables have a smaller index.
+    variables: usize,
+    /// The variable of the first coefficient. Only those around the ones that were met have a place: a deep graph has many.
+    first: usize,
     coefficients: Vec<DoubleDouble>,
     seen: Vec<bool>,
     touched: Vec<u32>,
@@ -249,8 +253,10 @@ pub(super) struct LinearCombination {
 impl LinearCombination {
     pub fn new(variables: usize) -> Self {
         Self {
-            coefficients: vec![DoubleDouble::default(); variables],
-            seen: vec![false; variables],
+            variables,
+            first: 0,
+            coefficients: Vec::new(),
+            seen: Vec::new(),
             touched: Vec::new(),
             constant: DoubleDouble::default(),
             errors: RowErrors::NONE,
@@ -267,8 +273,11 @@ impl LinearCombination {
             return;
         }
         let by = DoubleDouble::from(factor);
+        if let (Some(&(low, _)), Some(&(high, _))) = (row.terms.first(), row.terms.last()) {
+            self.make_room(low as usize, high as usize);
+        }
         for &(index, coefficient) in &row.terms {
-            let at = index as usize;
+            let at = index as usize - self.first;
             let product = if coefficient == DoubleDouble::ONE { by } else { coefficient.times(by) };
             if self.seen[at] {
                 self.coefficients[at] = self.coefficients[at].plus(product);
@@ -285,6 +294,29 @@ impl LinearCombination {
         self.errors.offset += added.offset;
         self.errors.operations = self.errors.operations.max(row.errors.operations);
         self.parts += 1;
+    }
+
+    /// Gives the variables from `low` to `high` a place.
+    fn make_room(&mut self, low: usize, high: usize) {
+        let length = self.coefficients.len();
+        if length == 0 {
+            self.first = low;
+        }
+        let before = match self.first.checked_sub(low) {
+            Some(missing @ 1..) => missing.max(length).min(self.first),
+            _ => 0,
+        };
+        if before > 0 {
+            self.coefficients.splice(0..0, std::iter::repeat_n(DoubleDouble::default(), before));
+            self.seen.splice(0..0, std::iter::repeat_n(false, before));
+            self.first -= before;
+        }
+        let needed = high + 1 - self.first;
+        if needed > self.coefficients.len() {
+            let wanted = needed.max(2 * length).min(self.variables - self.first);
+            self.coefficients.resize(wanted, DoubleDouble::default());
+            self.seen.resize(wanted, false);
+        }
     }
 
     /// `a − b` in real arithmetic: no operation of the file.
@@ -306,11 +338,15 @@ impl LinearCombination {
     /// The combination so far; afterwards it is empty again.
     pub fn finish(&mut self) -> AffineRow {
         self.touched.sort_unstable();
-        let terms =
-            self.touched.iter().map(|&index| (index, self.coefficients[index as usize])).collect();
+        let terms = self
+            .touched
+            .iter()
+            .map(|&index| (index, self.coefficients[index as usize - self.first]));
+        let terms = terms.collect();
         for index in self.touched.drain(..) {
-            self.coefficients[index as usize] = DoubleDouble::default();
-            self.seen[index as usize] = false;
+            let at = index as usize - self.first;
+            self.coefficients[at] = DoubleDouble::default();
+            self.seen[at] = false;
         }
         // A product and an addition for every part.
         let operations = self.errors.operations + self.parts + 1;

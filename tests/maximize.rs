@@ -98,10 +98,8 @@ fn an_objective_with_inputs_weighs_the_point_itself() {
     };
     assert!((value(&mixed) - mixed.measurement.value).abs() < 1e-9);
     assert!((mixed.measurement.value_f32 - mixed.measurement.value).abs() < 1e-3);
-    // A weight that large decides where the input lies, and the other objective's point is no better.
-    assert_eq!(mixed.point[3], 0.0);
-    assert!(value(&plain) <= mixed.measurement.value + 1e-9);
-    assert!(mixed.bound.is_some_and(|bound| bound.value() >= mixed.measurement.value));
+    let bound = mixed.bound.expect("an optimum was asked for").value();
+    assert!(bound >= mixed.measurement.value && bound >= value(&plain));
 }
 
 #[test]

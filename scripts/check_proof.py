@@ -479,10 +479,11 @@ class Region:
         constant, slopes = self.objective(by)
         return constant + self.part.support(slopes)
 
-    def cut(self, goal, line, guide):
+    def cut(self, goal, line, guide, keeps_lines):
         """The same for points with a value of at least the goal; `line` is above the objective."""
         other = self.copy()
-        other.guide = guide
+        if not keeps_lines:
+            other.guide = guide
         other.goal = goal if self.goal is None else max(goal, self.goal)
         steepest = max((abs(s) for s in line[1]), default=ZERO)
 
@@ -510,7 +511,8 @@ class Region:
                 lines[j] = other.best_pair(layer, j)
                 other.intervals[layer][j] = narrowed(other.intervals[layer][j], *other.interval(lines[j]))
                 narrow(layer, j, lines[j])
-            other.lines[layer] = lines
+            if not keeps_lines:
+                other.lines[layer] = lines
         return other
 
     def within(self, outer, inner):
@@ -608,6 +610,14 @@ def by_multipliers(network, lists):
     return lambda layer, j: table[layer][j]
 
 
+def with_signs(region, sides):
+    for side in sides:
+        ((kind, neuron),) = side.items()
+        natural(neuron["layer"], neuron["neuron"])
+        region = region.with_sign(neuron, kind == "on")
+    return region
+
+
 class Checker:
     """One claim; parts are bounded when they are needed."""
 
@@ -644,7 +654,12 @@ class Checker:
                 raise Wrong("a part has no parent")
             return Region.bounded(self.network, self.whole, None, None)
         outer = self.claim["parts"][parent]["sides"]
-        if not 0 <= parent < place or sides[: len(outer)] != outer or (cut and sides != outer):
+        more = sides[len(outer) :]
+        by_duals = bool(cut) and "multipliers" in cut
+        has_only_signs = all(kind in ("on", "off") for side in more for kind in side)
+        if not 0 <= parent < place or sides[: len(outer)] != outer:
+            raise Wrong("a part is not in its parent")
+        if cut and more and not (by_duals and has_only_signs):
             raise Wrong("a part is not in its parent")
         before = self.region(parent)
         if before is None:
@@ -659,8 +674,12 @@ class Checker:
                 for j in lists["envelope"]:
                     guide[layer][j][1] = ONE
         if cut:
-            line = before.objective(by_lines(self.network, cut["lines"]))
-            return before.cut(F(cut["goal"]), line, guide)
+            if by_duals:
+                before = with_signs(before, more)
+                by = by_multipliers(self.network, cut["multipliers"]["neurons"])
+            else:
+                by = by_lines(self.network, cut["lines"])
+            return before.cut(F(cut["goal"]), before.objective(by), guide, by_duals)
         return Region.bounded(self.network, self.split(sides), before.intervals, guide)
 
     def leaf(self, leaf):
@@ -675,10 +694,7 @@ class Checker:
             return None
         kinds = {kind for side in after for kind in side}
         if kinds <= {"on", "off"}:
-            for side in after:
-                ((kind, neuron),) = side.items()
-                natural(neuron["layer"], neuron["neuron"])
-                region = region.with_sign(neuron, kind == "on")
+            region = with_signs(region, after)
         elif kinds <= {"at_least", "at_most"}:
             region = region.within(self.split(sides), self.split(needed))
         else:

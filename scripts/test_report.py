@@ -15,6 +15,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -36,7 +37,8 @@ class Browser:
         command = [shutil.which("chromedriver"), f"--port={port}"]
         self.driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.base = f"http://127.0.0.1:{port}"
-        arguments = ["--headless=new", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb"]
+        arguments = ["--headless=new", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb", "--disable-quic", "--no-first-run",
+                     "--disable-background-networking", "--disable-component-update", "--disable-sync"]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")
         options = {"args": arguments, "binary": shutil.which("chromium")}
@@ -74,8 +76,10 @@ class Browser:
         self.devtools("Emulation.setEmulatedMedia", features=[scheme])
         self.devtools("Emulation.setDeviceMetricsOverride", **(size or DESKTOP))
 
-    def open(self, page):
-        self._post("/url", {"url": page.as_uri()})
+    def open(self, page, address=""):
+        # The same page with another address would not be loaded anew.
+        self._post("/url", {"url": "about:blank"})
+        self._post("/url", {"url": page.as_uri() + address})
         self.wait("return document.body.dataset.ready === 'yes'")
 
     def wait(self, condition):
@@ -124,7 +128,8 @@ def is_quiet(browser, page):
     same(complaints, [], "complaints")
     events = [json.loads(entry["message"])["message"] for entry in browser.log("performance")]
     asked = {e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"}
-    others = {url for url in asked if url.split("#")[0] != page.as_uri() and not url.startswith("data:")}
+    own = ("data:", "blob:")
+    others = {url for url in asked if url.split("#")[0] != page.as_uri() and not url.startswith(own)}
     same(others, set(), "requests")
 
 
@@ -200,47 +205,47 @@ def is_tidy(browser, what):
 
 
 def column(browser, title):
-    heads = [text.rstrip("▲▼") for text in texts(browser, "thead th")]
-    cells = texts(browser, f"tbody tr > :nth-child({heads.index(title) + 1})")
+    heads = [text.rstrip("▲▼") for text in texts(browser, "#table thead th")]
+    cells = texts(browser, f"#table tbody tr > :nth-child({heads.index(title) + 1})")
     return [float(cell.replace("−", "-")) for cell in cells if cell != "–"]
 
 
 def sorts(browser):
     browser.click("#view button:nth-child(2)")
     for title, field in [("Margin", "margin"), ("Seconds", "seconds"), ("Image", "image")]:
-        heading = f"document.querySelector('thead [data-sort={field}]')"
+        heading = f"document.querySelector('#table thead [data-sort={field}]')"
         for order in ["ascending", "descending"]:
             if field == "image" and order == "ascending":
-                browser.click("thead [data-sort=label]")
-            browser.click(f"thead [data-sort={field}]")
+                browser.click("#table thead [data-sort=label]")
+            browser.click(f"#table thead [data-sort={field}]")
             same(browser.run(f"return {heading}.closest('th').getAttribute('aria-sort')"), order, title)
             assert browser.run(f"return document.activeElement === {heading}"), "the focus stays"
             values = column(browser, title)
             same(values, sorted(values, reverse=order == "descending"), f"{title} {order}")
-    same(len(browser.run("return [...document.querySelectorAll('thead th')].filter((e) => e.ariaSort !== 'none')")), 1, "sorted columns")
-    browser.click("thead [data-sort=image]")
+    same(len(browser.run("return [...document.querySelectorAll('#table thead th')].filter((e) => e.ariaSort !== 'none')")), 1, "sorted columns")
+    browser.click("#table thead [data-sort=image]")
 
 
 def filters(browser):
-    total = len(texts(browser, "tbody tr"))
+    total = len(texts(browser, "#table tbody tr"))
     count = 0
     for place, verdict in enumerate(["adversarial", "robust", "unknown"], 2):
         browser.click(f"#verdict-filter button:nth-child({place})")
-        found = [text.split()[-1] for text in texts(browser, "tbody .pill")]
+        found = [text.split()[-1] for text in texts(browser, "#table tbody .pill")]
         same(set(found) - {verdict}, set(), "other verdicts")
         same(browser.run("return document.querySelector('#verdict-filter [aria-pressed=true]').textContent"), f"{verdict}{len(found)}", "pressed")
         count += len(found)
     same(count, total, "rows of all verdicts")
     browser.click("#verdict-filter button:first-child")
     browser.run("const e = document.getElementById('text-filter'); e.value = '7'; e.dispatchEvent(new Event('input'))")
-    same(set(texts(browser, "tbody th")), {"7"}, "found")
+    same(set(texts(browser, "#table tbody th")), {"7"}, "found")
     browser.run("const e = document.getElementById('text-filter'); e.value = 'nowhere'; e.dispatchEvent(new Event('input'))")
     same(browser.run("return document.getElementById('count').textContent"), "Nothing fits these filters.", "nothing")
     browser.run("const e = document.getElementById('text-filter'); e.value = ''; e.dispatchEvent(new Event('input'))")
     browser.run("const e = document.getElementById('label-filter'); e.value = '4'; e.dispatchEvent(new Event('change'))")
     same(set(column(browser, "Label")), {4.0}, "labels")
     browser.run("const e = document.getElementById('label-filter'); e.value = 'all'; e.dispatchEvent(new Event('change'))")
-    same(len(texts(browser, "tbody tr")), total, "all rows again")
+    same(len(texts(browser, "#table tbody tr")), total, "all rows again")
 
 
 def opens(browser, shots, name):
@@ -253,7 +258,8 @@ def opens(browser, shots, name):
     assert browser.run("return document.getElementById('detail').open"), "a card opens"
     first = texts(browser, "#detail-title")
     same(browser.run(IS_PAINTED, "#detail canvas"), True, "large pictures")
-    same(len(texts(browser, "#detail figcaption")), 3, "captions")
+    same(len(texts(browser, "#detail figcaption")), 4, "captions")
+    enlarges(browser, shots, name)
     is_tidy(browser, f"{name} dialog")
     browser.screenshot(shots and shots / f"{name}_image.png", whole=False)
     browser.keys("\ue014")
@@ -275,6 +281,154 @@ def opens(browser, shots, name):
     browser.wait("return !document.getElementById('detail').open")
 
 
+def enlarges(browser, shots, name):
+    """A picture that is clicked fills the dialog, and the pixel under the pointer is told."""
+    large = "return document.querySelector('#detail figure.chosen canvas')?.clientWidth ?? 0"
+    small = browser.run("return document.querySelector('#detail .overlay').clientWidth")
+    browser.click("#detail figure:nth-child(4) button")
+    assert browser.run(large) > 1.3 * small, "the overlay is enlarged"
+    hint = """const canvas = document.querySelector('#detail figure.chosen canvas');
+        const box = canvas.getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + 1, clientY: box.top + 1 }));
+        return document.querySelector('#detail .hint').textContent"""
+    same(browser.run(hint), "row 0, column 0: 0.000", "the pixel")
+    is_tidy(browser, f"{name} enlarged")
+    browser.screenshot(shots and shots / f"{name}_enlarged.png", whole=False)
+    browser.click("#detail figure:nth-child(4) button")
+    same(browser.run(large), 0, "small again")
+
+
+def labels(browser):
+    """Every search is in the matrix, every image in the table of labels; a cell filters."""
+    cells = [[int(part) for part in text.split("/")] for text in texts(browser, ".matrix button")]
+    found = browser.run("return [records.filter((r) => r.verdict === 'adversarial').length, records.length]")
+    same([sum(column) for column in zip(*cells)], found, "adversaries and searches of all cells")
+    rows = [int(text) for text in texts(browser, "#by-class tbody td:nth-child(2)")]
+    same(sum(rows), browser.run("return new Set(records.map((r) => r.image)).size"), "images of all labels")
+    browser.click("#view button:nth-child(2)")
+    pair = browser.run("const b = document.querySelector('.matrix button'); b.click(); return b.getAttribute('aria-label').split(':')[0]")
+    shown = set(zip(texts(browser, "#table tbody tr > td:nth-child(3)"), texts(browser, "#table tbody tr > td:nth-child(4)")))
+    wanted = {tuple(pair.split(" → "))}
+    same({(predicted.removeprefix("✕ "), target) for predicted, target in shown}, wanted, "the searches of a cell")
+    browser.click("#pair-filter")
+    same(browser.run("return document.getElementById('pair-filter').hidden"), True, "no cell")
+    same(browser.run("return listed.length"), found[1], "all searches again")
+
+
+def heats(browser):
+    """The heat map counts every changed pixel of every adversary; labels share it out."""
+    same(browser.run(IS_PAINTED, "#heat canvas"), True, "heat map")
+    changed = browser.run("return records.filter(isAdversary).reduce((sum, r) => sum + r.changed_pixels, 0)")
+    counted = "return heatOf(records.filter((r) => isAdversary(r) && (arguments[0] === 'all' || r.predicted === Number(arguments[0])))).counts.reduce((a, b) => a + b, 0)"
+    same(browser.run(counted, "all"), changed, "changed pixels")
+    values = browser.run("return [...document.querySelectorAll('#heat-label option')].map((o) => o.value)")
+    same(sum(browser.run(counted, value) for value in values if value != "all"), changed, "changed pixels of all labels")
+    choose = "const e = document.getElementById('heat-label'); e.value = arguments[0]; e.dispatchEvent(new Event('change')); return document.querySelector('#heat .hint').textContent"
+    assert browser.run(choose, values[1]) != browser.run(choose, "all"), "a label has its own map"
+
+
+def addresses(browser, page):
+    """An image has an address; opening and closing it changes the address."""
+    title = "return document.getElementById('detail').open && document.getElementById('detail-title').textContent"
+    browser.open(page, "#image-4")
+    assert browser.run(title).startswith("Image 4: "), "the image of the address"
+    browser.click("#close")
+    browser.wait("return location.hash === ''")
+    browser.open(page, "#image-4711")
+    same(browser.run(title), False, "no such image")
+    assert "no image 4711" in texts(browser, "#notice")[0], "an address of nothing is told"
+    browser.open(page)
+    browser.click("#gallery > li:nth-child(2) .card")
+    same(browser.run("return location.hash"), "#image-1", "the address of an image")
+    browser.click("#close")
+
+
+def downloads(browser, page):
+    """What is saved from the page alone is what lies in the result directory, bit for bit."""
+    record = browser.run("const r = records.find(isAdversary); openDetail(r, records); return { k: r.k, stem: fileName(r), image: r.image }")
+    names = browser.run("return [...document.querySelectorAll('.downloads button')].map((b) => b.dataset.file)")
+    stored = page.parent / "adversarial"
+    same(names, [f"{record['stem']}.npy", f"{record['stem']}.png", f"{record['image']}.npy"], "downloads")
+    with tempfile.TemporaryDirectory() as folder:
+        browser.devtools("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+        for place, name in enumerate(names, 1):
+            browser.click(f".downloads button:nth-child({place})")
+            saved = wait_for(Path(folder) / name)
+            if name.endswith(".png"):
+                same(grey(saved), grey((stored / name).read_bytes()), name)
+            else:
+                same(saved, (stored / name).read_bytes(), name)
+    every = """return Promise.all(records.filter((r) => pictures.witnesses[r.k]).map(async (r) =>
+        [fileName(r), btoa(String.fromCharCode(...npyFile(adversaryValues(r)))), btoa(String.fromCharCode(...await pngFile(adversaryBytes(r))))]))"""
+    found = browser.run(every)
+    same(len(found), browser.run("return records.filter(isAdversary).length"), "adversaries with exact values")
+    for stem, npy, png in found:
+        same(base64.b64decode(npy), (stored / f"{stem}.npy").read_bytes(), f"{stem}.npy")
+        same(grey(base64.b64decode(png)), grey((stored / f"{stem}.png").read_bytes()), f"{stem}.png")
+    browser.click("#close")
+
+
+def wait_for(path):
+    for _ in range(400):
+        if path.exists() and path.stat().st_size:
+            return path.read_bytes()
+        time.sleep(0.05)
+    raise AssertionError(f"{path.name} was not saved")
+
+
+def grey(png):
+    """Width, height and bytes of an 8-bit grey PNG."""
+    same(png[:8], b"\x89PNG\r\n\x1a\n", "PNG")
+    at, packed = 8, b""
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at:at + 8])
+        contents = png[at + 8:at + 8 + length]
+        same(struct.unpack(">I", png[at + 8 + length:at + 12 + length])[0], zlib.crc32(kind + contents), "checksum")
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", contents[:10])
+            same((depth, colour), (8, 0), "8-bit grey")
+        packed += contents if kind == b"IDAT" else b""
+        at += 12 + length
+    raw, rows, above = zlib.decompress(packed), [], bytes(width)
+    for y in range(height):
+        kind, line = raw[y * (width + 1)], bytearray(raw[y * (width + 1) + 1:(y + 1) * (width + 1)])
+        for x in range(width):
+            a, b, c = (line[x - 1] if x else 0), above[x], (above[x - 1] if x else 0)
+            p = a + b - c
+            paeth = a if abs(p - a) <= abs(p - b) and abs(p - a) <= abs(p - c) else b if abs(p - b) <= abs(p - c) else c
+            line[x] = (line[x] + [0, a, b, (a + b) // 2, paeth][kind]) % 256
+        rows.append(bytes(line))
+        above = line
+    return width, height, b"".join(rows)
+
+
+def tells_settings(browser):
+    """Command, date, version and checksums can be read; names of fields cannot."""
+    titles, values = texts(browser, "#settings dt"), texts(browser, "#settings dd")
+    told = dict(zip(titles, values))
+    assert "--delta 5" in told["command"] and told["begun"].endswith(" UTC"), told
+    same({len(told["SHA-256 of the model"]), len(told["SHA-256 of images and labels"])}, {64}, "checksums")
+    same([title for title in titles if "_" in title], [], "names of fields")
+
+
+def prints(browser, page, shots):
+    """On paper everything is there: all cards, painted, and the settings; afterwards the page is as before."""
+    browser.open(page)
+    cards = len(texts(browser, "#gallery > li"))
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    same(len(texts(browser, "#gallery > li")), browser.run("return records.length"), "cards on paper")
+    same(browser.run(IS_PAINTED, "#gallery canvas"), True, "painted on paper")
+    same(browser.run("return document.getElementById('settings').open"), True, "settings on paper")
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    same(len(texts(browser, "#gallery > li")), cards, "cards on the screen again")
+    printed = base64.b64decode(browser.devtools("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)["data"])
+    # Two of the three pictures of each card at least are unlike all others.
+    pictures = printed.count(b"/Subtype /Image")
+    assert pictures >= 2 * browser.run("return records.length"), f"{pictures} pictures on paper"
+    if shots:
+        (shots / "print.pdf").write_bytes(printed)
+
+
 def digits(browser, directory, shots):
     page = directory / "digits/report.html"
     browser.look()
@@ -287,6 +441,12 @@ def digits(browser, directory, shots):
     same(texts(browser, "#subject"), ["mnist_2x500.onnx"], "the model")
     sorts(browser)
     filters(browser)
+    labels(browser)
+    heats(browser)
+    addresses(browser, page)
+    downloads(browser, page)
+    tells_settings(browser)
+    prints(browser, page, shots)
     for size, name in [(DESKTOP, "desktop"), (PHONE, "phone")]:
         for dark in [False, True]:
             what = f"{name}_{'dark' if dark else 'light'}"
@@ -319,7 +479,7 @@ def others(browser, directory, shots):
     page = directory / "hostile/report.html"
     browser.open(page)
     browser.click("#view button:nth-child(2)")
-    same(sorted(texts(browser, "tbody td:nth-child(2)")), sorted(HOSTILE), "names")
+    same(sorted(texts(browser, "#table tbody td:nth-child(2)")), sorted(HOSTILE), "names")
     same(browser.run("return document.title"), "rw-adv: mnist_2x16.onnx", "title")
     is_quiet(browser, page)
     page = directory / "numbers_out/report.html"
@@ -332,6 +492,41 @@ def others(browser, directory, shots):
     browser.screenshot(shots and shots / "numbers.png", whole=False)
 
 
+def kinds(browser, directory, shots):
+    """Radii, property files and a maximum."""
+    for name, rows, figures in [("radii", 12, 3), ("instances", 3, 1), ("maximum", 0, 0)]:
+        page = directory / name / "report.html"
+        for size, what in [(DESKTOP, "desktop"), (PHONE, "phone")]:
+            browser.look(size)
+            browser.open(page)
+            is_tidy(browser, f"{name} {what}")
+            same(len(texts(browser, "#plots figure")), figures, f"plots of {name}")
+            browser.run("for (const card of document.querySelectorAll('.card')) paintAll(card, records[card.dataset.record])")
+            browser.screenshot(shots and shots / f"{name}_{what}.png")
+        if name == "radii":
+            same(len(texts(browser, "#gallery > li")), rows, "images")
+            browser.open(page, "#image-3")
+            same(browser.run(IS_PAINTED, "#detail canvas"), True, "the nearest adversary")
+        if name == "instances":
+            same(sorted(text.split()[-1] for text in texts(browser, "#table tbody .pill")), ["error", "sat", "unsat"], "results")
+            browser.open(page, "#instance-1")
+            same(browser.run("return document.getElementById('detail').open"), True, "an instance of the address")
+        if name == "maximum":
+            same(len(texts(browser, "#overview .panel")), 3, "value, outputs and point")
+        is_quiet(browser, page)
+
+
+def many(browser, directory):
+    """Ten thousand images are looked at soon after the page is opened."""
+    browser.look()
+    browser.open(directory / "many/report.html")
+    seconds = browser.run("return performance.now()") / 1000
+    size = (directory / "many/report.html").stat().st_size / 1e6
+    print(f"scripts/test-report: 10000 images, {size:.1f} MB: ready after {seconds:.1f} s", file=sys.stderr)
+    # Twice the goal, for machines that do something else as well.
+    assert seconds < 4, f"ready after {seconds:.1f} s"
+
+
 def colour(browser, directory, shots):
     """A picture in colour, from a directory without summary: red grows to the right, green downward."""
     page = directory / "colour/report.html"
@@ -340,11 +535,12 @@ def colour(browser, directory, shots):
     browser.click("#gallery .card")
     pixels = """return [...document.querySelectorAll('#detail canvas')].map((canvas) =>
         arguments[0].map(([x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3)))"""
-    original, adversary, change = browser.run(pixels, [[0, 0], [3, 2], [7, 7]])
+    original, adversary, change, overlay = browser.run(pixels, [[0, 0], [3, 2], [7, 7]])
     same(original, [[0, 0, 128], [96, 64, 128], [224, 224, 128]], "colours")
     # Blue up at the first pixel, red down to nothing at the last.
     same(adversary, [[0, 0, 255], [96, 64, 128], [0, 224, 128]], "changed colours")
     same([change[0][0] > change[0][2], change[1], change[2][2] > change[2][0]], [True, [0, 0, 0], True], "signs")
+    same([overlay[0][0] > overlay[0][2], overlay[1], overlay[2][2] > overlay[2][0]], [True, original[1], True], "overlay")
     assert "did not come to its end" in texts(browser, "#notice")[0], "a run without summary"
     is_tidy(browser, "colour")
     browser.screenshot(shots and shots / "colour.png", whole=False)
@@ -389,6 +585,12 @@ def samples(directory):
         head = struct.pack(">IIBBBBB", 28, 28, 8, 0, 0, 0, 0)
         body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
         (names / name).write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+    inputs = "".join(f"(declare-const X_{k} Real)(assert (<= X_{k} 1))(assert (>= X_{k} 0))" for k in range(5))
+    for name, least in [("low", -1000), ("high", 1000)]:
+        (directory / f"{name}.vnnlib").write_text(
+            inputs + "".join(f"(declare-const Y_{k} Real)" for k in range(5)) + f"(assert (>= Y_0 {least}))")
+    network = Path("tests/zoo/accepted/acasxu_style.onnx").resolve()
+    (directory / "instances.csv").write_text(f"{network},low.vnnlib,10\n{network},high.vnnlib,10\n{network},missing.vnnlib,10\n")
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 5), }".ljust(117) + "\n"
     values = struct.pack("<25f", *[k % 7 / 10 for k in range(25)])
     (directory / "numbers.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + values)
@@ -402,6 +604,8 @@ def look(directory, shots):
         digits(browser, directory, shots)
         others(browser, directory, shots)
         colour(browser, directory, shots)
+        kinds(browser, directory, shots)
+        many(browser, directory)
     finally:
         browser.close()
 

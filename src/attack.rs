@@ -105,7 +105,7 @@ impl Attack {
 }
 
 /// The answer for one image and target.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Answer {
     /// What the judge says.
     pub verdict: Verdict,

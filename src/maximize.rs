@@ -26,7 +26,7 @@ pub struct Maximization {
 }
 
 /// What was found and what was proven.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Maximum {
     /// The best point: exactly within its bounds.
     pub point: Vec<f64>,

@@ -12,6 +12,7 @@ use crate::budget::Budget;
 use crate::data::Sample;
 use crate::judge::{EightBit, Verdict, Witness};
 use crate::network::{Label, widened};
+use crate::observer::{Observer, Phase};
 use crate::onnx::OnnxModel;
 use crate::search::SearchOptions;
 use crate::sets::Norm;
@@ -166,10 +167,11 @@ pub fn radii(
     (predicted, targets): (Label, &[Label]),
     options: &RadiusOptions,
     budget: &Budget,
+    observer: &dyn Observer,
 ) -> Result<Radii, RadiusError> {
     assert!(!targets.is_empty(), "an image without targets has no radius");
     let aims = targets.iter().map(|&target| Aim { target, proven: 0.0 }).collect();
-    let mut image = Image { model, sample, predicted, options, aims };
+    let mut image = Image { model, sample, predicted, options, aims, observer };
     let proof_done = image.certify(&budget.half())?;
     let (mut adversary, mut attack_done) = image.attack(&image.attack_budget(budget))?;
     if options.nodes > 0 {
@@ -199,6 +201,20 @@ struct Image<'a> {
     options: &'a RadiusOptions,
     /// The most promising first.
     aims: Vec<Aim>,
+    observer: &'a dyn Observer,
+}
+
+/// Hears of phases and starts alone: margins and bounds are about one of many budgets.
+struct PhaseObserver<'o>(&'o dyn Observer);
+
+impl Observer for PhaseObserver<'_> {
+    fn entered(&self, phase: Phase) {
+        self.0.entered(phase);
+    }
+
+    fn start_finished(&self) {
+        self.0.start_finished();
+    }
 }
 
 /// How hard to look for an adversary.
@@ -239,6 +255,7 @@ impl<'a> Image<'a> {
         let mut high = f64::INFINITY;
         loop {
             let low = self.certified();
+            self.observer.bracketed(low, nearest.as_ref().map(Adversary::distance));
             let top = nearest.as_ref().map_or(options.max_delta, Adversary::distance).min(high);
             if options.is_close(low, top) || low >= options.max_delta {
                 return Ok(true);
@@ -263,7 +280,7 @@ impl<'a> Image<'a> {
         nearest: &mut Option<Adversary>,
         budget: &Budget,
     ) -> Result<bool, RadiusError> {
-        let Self { model, sample, predicted, options, .. } = *self;
+        let Self { model, sample, predicted, options, observer, .. } = *self;
         let RadiusOptions { norm, search, nodes, .. } = *options;
         let branch = Some(BranchLimits::for_verdict(nodes, false));
         let attack = Attack { delta, norm, search, goal: Goal::Verdict, branch, proofs: false };
@@ -272,7 +289,8 @@ impl<'a> Image<'a> {
             if self.aims[place].proven >= delta {
                 continue;
             }
-            let answer = image.attack(self.aims[place].target, budget, &())?;
+            let target = self.aims[place].target;
+            let answer = image.attack(target, budget, &PhaseObserver(observer))?;
             if let Some(witness) = answer.solution.judgement.witness() {
                 let found = self.drawn_in(&image, place, witness)?;
                 self.put_first(place);
@@ -306,8 +324,10 @@ impl<'a> Image<'a> {
         let (mut low, mut high) = (0.0, None);
         let mut delta = options.first_delta();
         while !budget.is_spent() {
+            self.observer.entered(Phase::Bounds);
             if self.proves(delta, budget)? {
                 low = delta;
+                self.observer.bracketed(low, None);
             } else if budget.is_spent() {
                 // It might have been proven with more time.
                 return Ok(false);
@@ -385,6 +405,8 @@ impl<'a> Image<'a> {
         effort: AttackEffort,
         budget: &Budget,
     ) -> Result<Option<Adversary>, RadiusError> {
+        self.observer.entered(Phase::Search);
+        self.observer.bracketed(self.certified(), known.map(Adversary::distance));
         let image = self.attack_within(delta);
         let reachable: Vec<usize> =
             (0..self.aims.len()).filter(|&place| self.aims[place].proven < delta).collect();
@@ -409,7 +431,8 @@ impl<'a> Image<'a> {
                 if budget.is_spent() {
                     break;
                 }
-                let answer = image.attack(self.aims[place].target, budget, &())?;
+                let target = self.aims[place].target;
+                let answer = image.attack(target, budget, &PhaseObserver(self.observer))?;
                 if let Some(witness) = answer.solution.judgement.witness() {
                     nearest = Some((place, self.drawn_in(&image, place, witness)?));
                     break;

@@ -64,9 +64,10 @@ pub fn file_of<const N: usize>(
     }
 }
 
-/// One of the methods' names.
+/// One of the methods' names, or that of the method which needs a solver.
 pub fn method() -> impl TypedValueParser<Value = Method> {
-    PossibleValuesParser::new(Method::NAMES).try_map(|name| name.parse::<Method>())
+    let names = Method::NAMES.into_iter().chain([Method::EXTERNAL]);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Method>())
 }
 
 /// One of the goals' names.

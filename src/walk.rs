@@ -68,7 +68,7 @@ pub fn walk(
     let mut walker = Walker { problem, region, seen, budget, trace, best: start };
     let walked = match way_out {
         WayOut::Flip => walker.walk_by_flips(),
-        WayOut::Epsilon => walker.walk_by_epsilon(),
+        WayOut::Epsilon => walker.walk_by_epsilon(EPSILON, |_| ()),
     };
     let stop = walked.unwrap_or_else(|error| match error {
         EncodeError::Budget => StopReason::Budget(budget.elapsed()),
@@ -78,6 +78,37 @@ pub fn walk(
         }
     });
     Walk { end: walker.best, stop }
+}
+
+/// One iteration of [`walk_steps`]: from `x⁰` to the best point `x¹` of its region, if that is better than all before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WalkStep {
+    /// `x⁰`.
+    pub from: Vec<f64>,
+    /// `x¹`.
+    pub to: Vec<f64>,
+    /// The objective at `x¹`, its constant left out.
+    pub value: f64,
+}
+
+/// Algorithm 1 from a point of the set with steps of `epsilon`, iteration by iteration.
+///
+/// # Errors
+/// When the time is up or the LP solver fails.
+pub fn walk_steps(
+    region: &mut RegionLp,
+    start: Vec<f64>,
+    epsilon: f64,
+    budget: &Budget,
+) -> Result<Vec<WalkStep>, EncodeError> {
+    let problem = region.problem();
+    let mut trace = problem.trace();
+    let best = problem.evaluate(start, &mut trace);
+    let mut seen = HashSet::new();
+    let mut walker = Walker { problem, region, seen: &mut seen, budget, trace, best };
+    let mut steps = Vec::new();
+    walker.walk_by_epsilon(epsilon, |step| steps.push(step))?;
+    Ok(steps)
 }
 
 struct Walker<'w, 'p> {
@@ -91,7 +122,11 @@ struct Walker<'w, 'p> {
 
 impl Walker<'_, '_> {
     /// Algorithm 1 as printed, but for two slips of the print.
-    fn walk_by_epsilon(&mut self) -> Result<StopReason, EncodeError> {
+    fn walk_by_epsilon(
+        &mut self,
+        epsilon: f64,
+        mut on_step: impl FnMut(WalkStep),
+    ) -> Result<StopReason, EncodeError> {
         let mut x0 = self.best.point.clone();
         let mut pattern = self.pattern_at(&x0);
         let mut tight = Vec::new();
@@ -110,10 +145,15 @@ impl Walker<'_, '_> {
             if !self.offer(&x1) {
                 return Ok(StopReason::LocalOptimum);
             }
-            let step = x1.iter().zip(&x0).map(|(x1, x0)| x1 + EPSILON * (x1 - x0));
+            let step = x1.iter().zip(&x0).map(|(x1, x0)| x1 + epsilon * (x1 - x0));
             let beyond: Vec<f64> = step.collect();
             // Clipping pixel by pixel would break the budget: the whole step is projected.
-            x0 = self.problem.set.project(&beyond);
+            let next = self.problem.set.project(&beyond);
+            on_step(WalkStep {
+                from: std::mem::replace(&mut x0, next),
+                to: x1,
+                value: self.best.margin,
+            });
         }
     }
 

@@ -21,7 +21,8 @@ fn check_files(out: &Path, figures: &[&str], runs: usize) {
     assert!(csv.lines().all(|line| Some(line.split(',').count()) == columns), "{csv}");
     assert_eq!(read(&out.join("runs.jsonl")).lines().count(), runs);
     let report = read(&out.join("REPORT.md"));
-    for words in ["rw against apgd: ", "Table 1", "within 0.1 % of the best of all"] {
+    for words in ["rw against apgd: ", "local searches per hour", "within 0.1 % of the best of all"]
+    {
         assert!(report.contains(words), "{words} in {report}");
     }
     for figure in figures {
@@ -50,8 +51,23 @@ fn random_networks_are_compared_and_the_run_goes_on_where_it_stopped() {
     let kept: Vec<&str> = before.lines().take(7).collect();
     assert_eq!(after.lines().take(7).collect::<Vec<_>>(), kept);
     fs::write(out.join("runs.jsonl"), whole_lines(&after)).expect("writable");
-    let figures = ["figure2_rw_milp", "figure3_rw_sample-mip", "rw_paper", "rw_frank-wolfe"];
+    let figures = [
+        "figure2_rw_sample-mip",
+        "figure2_paper_sample-mip",
+        "figure3_rw_milp",
+        "figure3_paper_milp",
+        "rw_paper",
+        "rw_frank-wolfe",
+    ];
     check_files(&out, &figures, 24);
+
+    // The page of all runs, from what this one left behind.
+    let page = rw_adv(&["bench", "paper-report", typed(directory.path())]);
+    assert!(succeeds(page).starts_with("written: "));
+    let page = read(&directory.path().join("README.md"));
+    for words in ["RW at least 1 % better than SM", "| 5x1x8 | – |", "figure3_rw_milp.png"] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
 
     // Nothing is left to do: nothing is run.
     let said = succeeds(bench("random", &out, &sizes));
@@ -71,7 +87,32 @@ fn images_are_compared() {
     let out = directory.path().join("mnist");
     let fixture = ["--model", FIXTURE, "--images", "2", "--delta", "3"];
     succeeds(bench("mnist", &out, &fixture));
-    check_files(&out, &["figure4_rw_milp", "rw_apgd", "cactus", "anytime"], 12);
+    check_files(&out, &["figure4_rw_milp", "figure4_paper_milp", "rw_apgd", "cactus"], 12);
+}
+
+#[test]
+fn a_walk_is_drawn_over_linear_regions() {
+    let directory = directory();
+    for (name, mark) in [("walk.svg", &b"<svg"[..]), ("walk.png", b"\x89PNG")] {
+        let path = directory.path().join(name);
+        let said = succeeds(rw_adv(&["bench", "walk-figure", "--out", typed(&path)]));
+        assert!(said.starts_with("step 1: ") && said.contains("1 of them overshot"), "{said}");
+        let drawn = fs::read(&path).expect("drawn");
+        assert!(drawn.windows(mark.len()).any(|bytes| bytes == mark), "{name}");
+    }
+    let path = directory.path().join("none.png");
+    let many_inputs = ["bench", "walk-figure", "--model", FIXTURE, "--out", typed(&path)];
+    refused(rw_adv(&many_inputs), &["2 inputs"]);
+}
+
+#[test]
+fn a_solver_that_is_missing_is_left_out_and_named() {
+    let directory = directory();
+    let out = directory.path().join("scip");
+    let asked = ["--sizes", "5x1x8", "--seeds", "50", "--methods", "rw,scip"];
+    let said = succeeds(bench("random", &out, &[&asked[..], &["--solve-mps", "no/such"]].concat()));
+    assert!(said.contains("scip: left out"), "{said}");
+    assert_eq!(read(&out.join("runs.jsonl")).lines().count(), 1);
 }
 
 #[test]

@@ -350,7 +350,7 @@ fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
     let out = directory.path().join("results");
     let asked = ["--model", ACAS, "--objective", "y0", "--out", typed(&out)];
     let text = stdout(&[&asked[..], &["--dry-run"]].concat());
-    for line in ["settings  box [0.0,1.0]", "          objective y0"] {
+    for line in ["settings  objective: y0", "          bounds of every input: 0.0, 1.0"] {
         assert!(text.contains(line), "{text}");
     }
     assert!(text.ends_with("records   1 to make, 0 of 1 are finished\n"), "{text}");
@@ -360,7 +360,11 @@ fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
             .expect("JSON");
     assert_eq!(manifest["contents"], "maximum");
     stdout(&asked);
-    assert_eq!(read_json(&out.join("manifest.json")), manifest);
+    let mut stored = read_json(&out.join("manifest.json"));
+    let origin = stored.as_object_mut().and_then(|fields| fields.remove("origin"));
+    let command = origin.as_ref().and_then(|origin| origin["command"].as_str());
+    assert!(command.is_some_and(|command| command.contains("maximize --model")), "{origin:?}");
+    assert_eq!(stored, manifest);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn options(norm: Norm, inputs: usize) -> RadiusOptions {
 /// Label 0 is predicted, label 1 is the target.
 fn radii_of(model: &OnnxModel, pixels: &[f32], options: &RadiusOptions) -> Radii {
     let asked = (Label(0), &[Label(1)][..]);
-    radii(model, &sample(pixels), asked, options, &Budget::unlimited()).expect("an answer")
+    radii(model, &sample(pixels), asked, options, &Budget::unlimited(), &()).expect("an answer")
 }
 
 /// `y_1 = relu(x_0 − x_1)` against `y_0 = 0.75`: at (0.5, 0.5) it takes 0.75 in L1, 0.375 in L∞.
@@ -178,7 +178,8 @@ fn the_nearest_of_several_targets_counts() {
         let targets: Vec<Label> = targets.iter().copied().map(Label).collect();
         let asked = (Label(0), &targets[..]);
         let budget = Budget::unlimited();
-        let radii = radii(&model, &image, asked, &options(Norm::L1, 2), &budget).expect("answer");
+        let radii =
+            radii(&model, &image, asked, &options(Norm::L1, 2), &budget, &()).expect("answer");
         let adversary = radii.adversary.as_ref().expect("there is one");
         assert_eq!(adversary.target, Label(label));
         assert!(radii.certified < known && known <= adversary.distance(), "{radii:?}");
@@ -197,7 +198,8 @@ fn no_time_proves_and_finds_nothing_and_says_so() {
         (Budget::start(None, Some(&stopped)), RadiusStop::Interrupted),
     ] {
         let image = sample(&[0.5, 0.5]);
-        let radii = radii(&model, &image, asked, &options(Norm::L1, 2), &budget).expect("answer");
+        let radii =
+            radii(&model, &image, asked, &options(Norm::L1, 2), &budget, &()).expect("answer");
         assert_eq!((radii.certified, radii.stop), (0.0, stop));
         assert!(radii.adversary.is_none());
     }
@@ -224,7 +226,8 @@ fn no_adversary_is_ever_within_the_certified_radius() {
         let norm = if seed % 2 == 0 { Norm::L1 } else { Norm::Linf };
         let options = options(norm, widths[0]);
         let asked = (predicted, &targets[..]);
-        let radii = radii(&model, &image, asked, &options, &Budget::unlimited()).expect("answer");
+        let radii =
+            radii(&model, &image, asked, &options, &Budget::unlimited(), &()).expect("answer");
         let Radii { certified, adversary, .. } = &radii;
         let wins = |pixels: &[f32], target: Label| {
             let logits = model.replay.logits(pixels).expect("runs");

@@ -178,6 +178,70 @@ fn a_stored_run_can_be_guarded_and_drawn_afterwards() {
 }
 
 #[test]
+fn radii_maxima_and_instances_have_reports() {
+    let directory = directory();
+    let place = |name: &str| directory.path().join(name);
+    let (radii, maximum, instances) = (place("radii"), place("maximum"), place("instances"));
+    let asked = ["radius", "--model", FIXTURE, "--images", "2", "--out", typed(&radii)];
+    run(&asked, 0);
+    let data = report_data(&radii);
+    assert_eq!((&data["kind"], &data["count"]), (&"radii".into(), &2.into()));
+    assert_eq!(data["pictures"]["images"], serde_json::json!([0, 1]));
+    assert_eq!(data["pictures"]["exact"], true);
+    let asked = ["maximize", "--model", FIXTURE, "--objective", "y0", "--patience", "1"];
+    run(&[&asked[..], &["--out", typed(&maximum)]].concat(), 0);
+    assert_eq!(report_data(&maximum)["point"].as_array().map(Vec::len), Some(784));
+    let property = place("p.vnnlib");
+    let inputs = (0..784)
+        .map(|k| format!("(declare-const X_{k} Real)(assert (<= X_{k} 0.1))(assert (>= X_{k} 0))"));
+    let outputs = (0..10).map(|k| format!("(declare-const Y_{k} Real)"));
+    let text: String = inputs.chain(outputs).chain(["(assert (>= Y_0 1000))".into()]).collect();
+    fs::write(&property, text).expect("written");
+    run(&["verify", FIXTURE, typed(&property), "--out", typed(&instances)], 0);
+    let data = report_data(&instances);
+    assert_eq!((&data["kind"], &data["columns"]["result"]), (&"instances".into(), &"unsat".into()));
+    for out in [&radii, &maximum, &instances] {
+        let first = read(&out.join("report.html"));
+        assert_eq!(run(&["report", typed(out)], 0), "");
+        assert_eq!(read(&out.join("report.html")), first);
+        let origin = &report_data(out)["origin"];
+        assert!(origin["begun"].as_str().is_some_and(|date| date.ends_with(" UTC")), "{origin}");
+    }
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let (_first, a) = results(&["--images", "6", "--delta", "1", "--goal", "verdict"]);
+    let (_second, b) = results(&["--images", "6", "--delta", "4", "--goal", "verdict"]);
+    let compared = |arguments: &[&str], code| {
+        let output = ends_with(code, rw_adv(&[&["compare"], arguments].concat()));
+        text(output.stdout)
+    };
+    let told = compared(&[typed(&a), typed(&b)], 0);
+    assert!(told.contains("budget: 1.0 in A, 4.0 in B"), "{told}");
+    assert!(told.contains("6 records in both, 0 only in A, 0 only in B"), "{told}");
+    assert!(told.contains("worse   image "), "{told}");
+    let json: Value =
+        serde_json::from_str(&compared(&[typed(&a), typed(&b), "--json"], 0)).expect("JSON");
+    let certified = |side: &str| json["numbers"][0][side].as_f64().expect("a number");
+    assert!(certified("a") > certified("b"), "{json}");
+    // A larger budget is certified on fewer images; the other way round nothing is worse.
+    compared(&[typed(&a), typed(&b), "--exit-code"], 1);
+    compared(&[typed(&b), typed(&a), "--exit-code"], 0);
+    compared(&[typed(&a), typed(&a), "--exit-code"], 0);
+    for (of, file) in [("margin", "m.svg"), ("seconds", "s.png")] {
+        let file = a.join(file);
+        compared(&[typed(&a), typed(&b), "--plot", typed(&file), "--of", of], 0);
+        assert!(fs::metadata(&file).expect("written").len() > 1000);
+    }
+    mistake(&["compare", typed(&a), "no/such"], &["no/such"]);
+    mistake(
+        &["compare", typed(&a), typed(&b), "--plot", "x.svg", "--of", "radius"],
+        &["--of radius"],
+    );
+}
+
+#[test]
 fn places_that_are_not_are_named() {
     let (directory, out) = results(&["--images", "1", "--delta", "1"]);
     mistake(&["report"], &["DIR"]);
@@ -197,7 +261,7 @@ fn places_that_are_not_are_named() {
     let radii = directory.path().join("radii");
     let asked = ["radius", "--model", FIXTURE, "--images", "1", "--max-delta", "0.1"];
     run(&[&asked[..], &["--out", typed(&radii)]].concat(), 0);
-    mistake(&["report", typed(&radii)], &["holds radii"]);
+    mistake(&["report", typed(&radii), "--csv", "x.csv"], &["holds no attacks"]);
 }
 
 #[cfg(unix)]

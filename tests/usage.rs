@@ -109,6 +109,33 @@ fn loudness_is_asked_for() {
 }
 
 #[test]
+fn progress_is_told_to_programs_and_the_time_to_people() {
+    let stderr = |more: &[&str]| text(ends_with(0, rw_adv(&[SMALL, more].concat())).stderr);
+    let told = stderr(&["--progress", "json"]);
+    let last: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&last["event"], &last["done"], &last["asked"]),
+        (&"progress".into(), &2.into(), &2.into())
+    );
+    assert_eq!(last["verdicts"].as_object().map(|counts| counts.len()), Some(3));
+    assert_eq!(stderr(&["--progress", "none"]), "");
+    let time = stderr(&["-v"]);
+    let line = time.lines().find(|line| line.contains("time: ")).expect("where the time went");
+    assert!(line.contains("search ") && line.contains(" threads: "), "{line}");
+    mistake(&[SMALL, &["--progress", "always"]].concat(), &["--progress", "always"]);
+}
+
+#[test]
+fn mistakes_are_one_sentence() {
+    mistake(&[], &["not provided: --model <FILE>, --delta <DELTA> (try --help)"]);
+    mistake(&["--modle", "x"], &["unexpected argument '--modle' found; tip: "]);
+    mistake(
+        &["--goal", "verdct"],
+        &["'--goal <GOAL>'; [possible values: optimum, verdict]; tip: "],
+    );
+}
+
+#[test]
 fn colours_are_for_those_who_ask_and_change_nothing_else() {
     let with = |more: &[&str]| stdout(&[SMALL, more].concat());
     let (red, end) = ("\u{1b}[31m", "\u{1b}[0m");
@@ -186,7 +213,7 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     let dry = ["--dry-run", "--out", place, "--target", "all"];
     let written = ["--write-model", typed(&milp)];
     let plan = stdout(&[SMALL, &dry, &written].concat());
-    for word in [FIXTURE, "784 -> 16 -> 16 -> 10", "2 of 2", "delta 5", place, "18 to make"] {
+    for word in [FIXTURE, "784 -> 16 -> 16 -> 10", "2 of 2", "budget: 5.0", place, "18 to make"] {
         assert!(plan.contains(word), "expected '{word}' in: {plan}");
     }
     assert!(fs::read_dir(directory.path()).expect("there").next().is_none());

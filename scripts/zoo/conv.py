@@ -1,4 +1,4 @@
-"""Accepted: Conv and pooling, which become dense layers.
+"""Accepted: Conv and pooling, which become sparse layers, or dense ones if they are small.
 
 The trap is the padding: uneven, automatic, or counted in an average.
 """
@@ -15,6 +15,12 @@ def conv_case(g, channels, size, *arguments, **attributes):
 @accepted("Conv 3x3, no padding", [36, 32, 3], dims=IMAGE)
 def conv_plain(g):
     return conv_case(g, 1, 32, 2, [3, 3])
+
+
+@accepted("Conv of 576 neurons that see 9 of 144 pixels each: stored sparse", [144, 576, 3], dims=[1, 12, 12])
+def conv_sparse(g):
+    x = g.conv(g.input("N", 1, 12, 12), 1, 4, [3, 3], pads=[1, 1, 1, 1])
+    return g.done(g.head(x, 576), "N", 3)
 
 
 @accepted("Conv with different strides", [36, 16, 3], dims=IMAGE)

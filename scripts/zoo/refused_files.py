@@ -89,19 +89,19 @@ def no_input_shape(g):
     return case
 
 
-@refused("a Conv whose dense form has 4,294,967,296 entries", "Conv", "conv1")
+@refused("a Conv with 62,005,248 weights: 73,728 neurons that see 29 x 29 pixels each", "Conv", "conv1")
 def conv_too_large(g):
-    x = g.relu(g.conv(g.input("N", 16, 64, 64), 16, 16, [3, 3], pads=[1, 1, 1, 1]))
+    x = g.relu(g.conv(g.input("N", 1, 96, 96), 1, 8, [29, 29], pads=[14, 14, 14, 14]))
     x = g.op("GlobalAveragePool", x)
-    return g.done(g.gemm(g.flatten(x), 16, 3), "N", 3)
+    return g.done(g.gemm(g.flatten(x), 8, 3), "N", 3)
 
 
-@refused("the second Conv is too large: 288 inputs, 400 channels of 46 x 46, 243,763,200 entries", "Conv", "conv2")
+@refused("the second Conv is too large: 288 inputs, 8 channels of 131 x 131, 39,538,944 weights", "Conv", "conv2")
 def second_conv_too_large(g):
     x = g.relu(g.conv(g.input("N", 1, 48, 48), 1, 8, [3, 3], strides=[8, 8]))
-    x = g.relu(g.conv(x, 8, 400, [1, 1], pads=[20, 20, 20, 20]))
+    x = g.relu(g.conv(x, 8, 8, [6, 6], pads=[65, 65, 65, 65]))
     x = g.op("GlobalAveragePool", x)
-    return g.done(g.gemm(g.flatten(x), 400, 3), "N", 3)
+    return g.done(g.gemm(g.flatten(x), 8, 3), "N", 3)
 
 
 def spoiled(g, tensor, value):

@@ -9,7 +9,7 @@ use rw_adv::bounds::{Arithmetic, BoundOptions, CertifiedBound, LinearBounds, Upp
 use rw_adv::budget::Budget;
 use rw_adv::network::Network;
 use rw_adv::problem::Problem;
-use rw_adv::search::{SearchOptions, search};
+use rw_adv::search::{SearchEvent, SearchOptions, search};
 use rw_adv::sets::InputSet;
 
 use super::images::{BenchImage, ImageArgs};
@@ -102,7 +102,7 @@ fn bound(problem: &Problem, ball: &InputSet, image: &BenchImage) -> ImageBounds 
     let ((envelope, linear), seconds) = timed(|| bound(&problem.set, envelopes, steps, exactly));
     let in_f32 = bound(&problem.set, envelopes, steps, in_f32).0.value();
     let options = SearchOptions { seed: image.image as u64, ..SearchOptions::default() };
-    let go_on = |_: &_| ControlFlow::Continue(());
+    let go_on = |_: SearchEvent| ControlFlow::Continue(());
     let found = search(problem, &|| linear.neurons(), &options, &Budget::unlimited(), go_on);
     let bounds = [dual, exact, alpha, envelope].map(|bound| bound.value());
     ImageBounds { bounds, in_f32, found: found.best.margin, seconds }

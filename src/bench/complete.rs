@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rayon::prelude::*;
 use rw_adv::attack::{self, Answer, Attack, ImageAttack};
@@ -21,8 +22,14 @@ use rw_adv::sets::{InputSet, Norm, PixelRange};
 use rw_adv::solve::{BranchLimits, Goal};
 
 use super::images::random_target;
-use super::measure::{median, neuron_bounds, timed};
+use super::measure::{cpu_of_children, median, neuron_bounds, timed, yes_or_no};
 use crate::values::positive;
+
+/// The share of images that is to be decided, by budget.
+const DECIDED_GOALS: [(f64, f64); 2] = [(3.0, 1.0), (5.0, 0.94)];
+
+/// The share of an earlier program's CPU time that optima may take.
+const CPU_GOAL: f64 = 0.5;
 
 /// Parts enough for any time limit.
 const MOST_NODES: usize = 10_000_000;
@@ -50,6 +57,9 @@ pub struct CompleteArgs {
     /// Below this gap a margin counts as optimal
     #[arg(long, default_value_t = 1e-4, value_parser = positive)]
     gap: f64,
+    /// An earlier rw-adv that proves the same optima, for the ratio of CPU times
+    #[arg(long, value_name = "PROGRAM")]
+    against: Option<PathBuf>,
     /// How many of them the MILP solver gets too, with our bounds and our margin
     #[arg(long, value_name = "N", default_value_t = 20)]
     milps: usize,
@@ -188,6 +198,15 @@ fn verdicts(
         decided - by_branching,
         nodes as f64 / time
     )?;
+    for (_, goal) in DECIDED_GOALS.iter().filter(|(of, _)| *of == delta) {
+        let share = decided as f64 / samples.len() as f64;
+        writeln!(
+            out,
+            "goal: {goal} of the images decided: {share:.2}, {}; {:.1} s of one core in all",
+            yes_or_no(share >= *goal),
+            outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>()
+        )?;
+    }
     Ok(())
 }
 
@@ -220,7 +239,42 @@ fn optima(
         args.gap,
         median(&mut times)
     )?;
+    if let Some(earlier) = &args.against {
+        beside_earlier(out, earlier, args)?;
+    }
     beside_milp(out, model, samples, &outcomes, args)
+}
+
+/// The same optima by this program and by an earlier one, each as a process of its own.
+fn beside_earlier(out: &mut impl Write, earlier: &Path, args: &CompleteArgs) -> Result<()> {
+    let (delta, seconds) = args.optima;
+    let run = |program: &Path| -> Result<(f64, String)> {
+        let mut command = Command::new(program);
+        // One image at a tiny budget stands for the verdicts, which are not compared.
+        command.args(["bench", "complete", "--images", "1", "--verdicts", "0.001:1"]);
+        command.arg("--model").arg(&args.small_model).arg("--data").arg(&args.data);
+        command.arg("--small-model").arg(&args.small_model);
+        command.args(["--small-images", &args.small_images.to_string(), "--milps", "0"]);
+        command.args(["--optima", &format!("{delta}:{seconds}"), "--gap", &args.gap.to_string()]);
+        let before = cpu_of_children();
+        let output = command.output().with_context(|| program.display().to_string())?;
+        ensure!(output.status.success(), "{}: ended with {}", program.display(), output.status);
+        let cpu = cpu_of_children().zip(before).map_or(f64::NAN, |(after, before)| after - before);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let proven = text.lines().find(|line| line.contains("optima proven"));
+        Ok((cpu, proven.unwrap_or("no optima").to_owned()))
+    };
+    let (own, proven) = run(&std::env::current_exe().context("our own program")?)?;
+    let (before, proven_before) = run(earlier)?;
+    writeln!(out, "this:    {own:.1} CPU s; {proven}")?;
+    writeln!(out, "earlier: {before:.1} CPU s; {proven_before}")?;
+    let ratio = own / before;
+    writeln!(
+        out,
+        "goal: CPU time at most {CPU_GOAL} of the earlier: {ratio:.2}, {}",
+        yes_or_no(ratio <= CPU_GOAL)
+    )?;
+    Ok(())
 }
 
 fn is_optimal(answer: &Answer, gap: f64) -> bool {

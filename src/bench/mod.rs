@@ -2,6 +2,7 @@
 
 mod bounds;
 mod complete;
+mod growth;
 mod images;
 mod measure;
 mod paper;
@@ -10,6 +11,7 @@ mod random;
 mod region;
 mod search;
 mod walk;
+mod walk_figure;
 
 use std::io;
 
@@ -18,11 +20,13 @@ use clap::Subcommand;
 
 use crate::values::positive;
 use complete::CompleteArgs;
+use growth::GrowthArgs;
 use images::ImageArgs;
-use paper::PaperArgs;
+use paper::{PaperArgs, PaperReportArgs};
 use quality::QualityArgs;
 use random::RandomArgs;
 use search::SearchArgs;
+use walk_figure::WalkFigureArgs;
 
 #[derive(Subcommand)]
 pub enum Bench {
@@ -44,10 +48,16 @@ pub enum Bench {
     Complete(CompleteArgs),
     /// The paper's experiments with all methods in equal time: tables, figures, a report
     Paper(PaperArgs),
+    /// All runs of the paper's experiments in one page, beside the paper's own numbers
+    PaperReport(PaperReportArgs),
     /// The search alone beside an earlier rw-adv: CPU time, LPs and margins
     Search(SearchArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),
+    /// A walk drawn over the linear regions of a network with two inputs: the paper's Figure 1
+    WalkFigure(WalkFigureArgs),
+    /// Time and memory for one image and so many starts on wider, deeper and larger random networks, relative to their weights
+    Growth(GrowthArgs),
 }
 
 /// Runs one benchmark and prints what it measured.
@@ -60,7 +70,10 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Bounds { images, deltas } => bounds::run(&mut out, images, &deltas),
         Bench::Complete(args) => complete::run(&mut out, &args),
         Bench::Paper(args) => paper::run(&mut out, args),
+        Bench::PaperReport(args) => paper::report(&mut out, &args),
         Bench::Search(args) => search::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
+        Bench::WalkFigure(args) => walk_figure::run(&mut out, &args),
+        Bench::Growth(args) => growth::run(&mut out, &args),
     }
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use rw_adv::budget::Budget;
 use rw_adv::encode::Milp;
 use rw_adv::network::Trace;
-use rw_adv::search::{SearchOptions, search};
+use rw_adv::search::{SearchEvent, SearchOptions, search};
 
 use super::images::{ImageArgs, random_target};
 use super::measure::{neuron_bounds, timed};
@@ -48,7 +48,7 @@ pub fn run(out: &mut impl Write, args: &QualityArgs) -> Result<()> {
             patience: usize::MAX,
             ..SearchOptions::default()
         };
-        let go_on = |_: &_| ControlFlow::Continue(());
+        let go_on = |_: SearchEvent| ControlFlow::Continue(());
         let (found, search_seconds) =
             timed(|| search(&problem, &|| &bounds, &options, &budget, go_on));
         let limit = Budget::start(Some(Duration::from_secs_f64(args.proof_seconds)), None);

@@ -14,6 +14,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::images::ImageArgs;
+use super::measure::{cpu_of_children, yes_or_no};
 use crate::values::at_least_one;
 
 /// What commit 87bed78 found on the first 50 images of 2×500 at Δ = 5, seed 0.
@@ -25,9 +26,6 @@ const EQUAL: f64 = 1e-6;
 const CPU_GOAL: f64 = 0.4;
 const EQUAL_GOAL: f64 = 0.96;
 const WORSE_GOAL: f64 = 1e-4;
-
-/// Clock ticks of `/proc` in a second, on every Linux.
-const TICKS: f64 = 100.0;
 
 #[derive(Args)]
 pub struct SearchArgs {
@@ -136,15 +134,6 @@ fn searched(program: &Path, args: &SearchArgs) -> Result<SearchRun> {
     Ok(SearchRun { cpu, ..SearchRun::read(&text)? })
 }
 
-/// User time of all children that have ended, in seconds, where the system tells.
-fn cpu_of_children() -> Option<f64> {
-    let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name, in parentheses, may hold anything; `cutime` is the 14th field behind it.
-    let (_, fields) = text.rsplit_once(')')?;
-    let ticks: f64 = fields.split_whitespace().nth(13)?.parse().ok()?;
-    Some(ticks / TICKS)
-}
-
 fn compare(out: &mut impl Write, this: &SearchRun, earlier: &SearchRun) -> Result<()> {
     ensure!(
         this.rows.keys().eq(earlier.rows.keys()),
@@ -191,10 +180,6 @@ fn compare(out: &mut impl Write, this: &SearchRun, earlier: &SearchRun) -> Resul
         yes_or_no(most <= WORSE_GOAL)
     )?;
     Ok(())
-}
-
-fn yes_or_no(reached: bool) -> &'static str {
-    if reached { "yes" } else { "no" }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::guide::Guide;
 use super::neurons::NeuronBounds;
 use super::part::Part;
-use super::relaxation::ReluLine;
+use super::relaxation::{Multipliers, ReluLine};
 
 /// The intervals of all neurons in a part of a set. With a [goal](BoundedPart::goal) they hold for those of its points only whose value is
 /// at least the goal.
@@ -15,16 +15,24 @@ pub struct BoundedPart {
     neurons: NeuronBounds,
     guide: Option<Guide>,
     cut: Option<Cut>,
-    goal: Option<f64>,
 }
 
-/// A cut toward a goal: the lines give a linear function above the objective, and where that is below the goal nothing has to be known.
+/// A cut toward a goal: where a linear function above the objective is below the goal, nothing has to be known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The value that points of interest have at least.
     pub goal: f64,
-    /// The lines of the objective, one list per hidden layer.
-    pub lines: Vec<Vec<ReluLine>>,
+    /// What the linear function is made of.
+    pub by: CutBy,
+}
+
+/// What the linear function of a cut is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CutBy {
+    /// The lines of the objective, one list per hidden layer. Lines of neurons are made anew behind the cut.
+    Lines(Vec<Vec<ReluLine>>),
+    /// Multipliers, where neurons have signs. Lines of neurons stay as they are.
+    Multipliers(Multipliers),
 }
 
 impl BoundedPart {
@@ -34,11 +42,7 @@ impl BoundedPart {
         guide: Option<Guide>,
         cut: Option<Cut>,
     ) -> Self {
-        let inherited = parent.as_ref().and_then(|parent| parent.goal);
-        let own = cut.as_ref().map(|cut| cut.goal);
-        // Where both hold, so does what was found out with either.
-        let goal = inherited.into_iter().chain(own).reduce(f64::max);
-        Self { parent, neurons, guide, cut, goal }
+        Self { parent, neurons, guide, cut }
     }
 
     /// The part.
@@ -53,7 +57,7 @@ impl BoundedPart {
 
     /// Points with a smaller value may be outside of the intervals. `None` if no point is.
     pub fn goal(&self) -> Option<f64> {
-        self.goal
+        self.neurons.goal().map(|goal| goal.value)
     }
 
     /// Where these intervals were narrowed from: what the part is a part of or, after a cut, the part before it.

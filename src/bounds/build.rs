@@ -1,13 +1,12 @@
 //! The intervals of all neurons, layer after layer.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
-
-use faer::Mat;
 
 use super::bounded_part::{BoundedPart, Cut};
 use super::certificate::LineBound;
 use super::envelope::{EnvelopeLine, Envelopes, LinePair};
-use super::functions::{LayerLines, NeuronLines, StoredFunctions, steepest};
+use super::functions::{LayerLines, NeuronLines, StoredFunctions};
 use super::guide::{Guide, GuideSource};
 use super::guide_maker::GuideMaker;
 use super::interval::{Interval, Stability};
@@ -15,6 +14,7 @@ use super::linear::{Arithmetic, FirstLayer, LinearBounds};
 use super::neurons::NeuronBounds;
 use super::part::{Part, PartSet};
 use super::relaxation::UpperRelaxation;
+use super::slopes::SlopeColumns;
 use crate::budget::Budget;
 use crate::network::{LayerRounding, Network};
 use crate::sets::{Allowance, InputSet, MoveSet};
@@ -25,6 +25,15 @@ pub(super) const BLOCK: usize = 256;
 
 /// From here on sums may overflow f32.
 const OVERFLOW: f64 = f32::MAX as f64 / 4.0;
+
+/// Lines and envelopes of all layers may always take so many numbers: 128 MB.
+const FEWEST_NUMBERS: usize = 16 << 20;
+
+/// Puts intervals first whose chords are furthest above the ReLU.
+fn by_gap(a: Interval, b: Interval) -> Ordering {
+    let gap = |Interval { lower, upper }: Interval| -lower * upper / (upper - lower);
+    gap(b).total_cmp(&gap(a))
+}
 
 /// How bounds are made.
 struct Build<'b> {
@@ -123,7 +132,7 @@ impl LinearBounds {
     /// Bounds of a network that begins with the layers of these bounds' network, over the same set. Only what is behind them is bounded.
     ///
     /// # Panics
-    /// When it begins with other widths.
+    /// When it begins with other widths, or these bounds are behind a cut.
     pub fn extended(&self, network: &Arc<Network>, budget: &Budget) -> Self {
         let ours = self.network.widths();
         assert!(network.widths().starts_with(&ours), "the same layers to begin with");
@@ -161,16 +170,17 @@ impl LinearBounds {
     ) -> Self {
         let moves = MoveSet::new(&set.set);
         let terms = moves.len() + network.widths().iter().sum::<usize>();
-        let slopes = first_slopes(network, &moves);
+        let slopes = SlopeColumns::of_first_layer(network.affine(0), &moves);
         let first = FirstLayer {
             at_centre: Vec::new(),
-            reach: (0..slopes.ncols()).map(|j| moves.reach(slopes.col_as_slice(j))).collect(),
-            steepest: steepest(&slopes),
+            reach: (0..slopes.len()).map(|j| moves.reach(&slopes.column(j))).collect(),
+            steepest: slopes.steepest(),
             slopes: Arc::new(slopes),
         };
         let mut bounds = Self {
             network: Arc::clone(network),
-            neurons: NeuronBounds::new(set.part.clone(), network),
+            neurons: NeuronBounds::new(set.part.clone(), network)
+                .toward(build.known.and_then(|known| known.neurons().goal())),
             set: Arc::new(set),
             moves: Arc::new(moves),
             first,
@@ -292,11 +302,11 @@ impl LinearBounds {
 
     /// A neuron of the first layer: what its own slopes give.
     fn first_interval(&self, j: usize) -> Interval {
-        let up = self.first.slopes.col_as_slice(j);
+        let up = self.first.slopes.column(j);
         let down: Vec<f64> = up.iter().map(|v| -v).collect();
         Interval {
             lower: self.first.at_centre[j].lower - self.moves.support(&down, |_, _| ()),
-            upper: self.first.at_centre[j].upper + self.moves.support(up, |_, _| ()),
+            upper: self.first.at_centre[j].upper + self.moves.support(&up, |_, _| ()),
         }
     }
 
@@ -309,9 +319,15 @@ impl LinearBounds {
         };
         let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
         // What is known to be stable needs nothing better.
-        let unstable = self.wanted_among(layer, &intervals);
-        let enveloped =
-            self.above == UpperRelaxation::Envelopes && Envelopes::fit(&self.moves, unstable.len());
+        let mut unstable = self.wanted_among(layer, &intervals);
+        let (most_numbers, most) = (self.most_numbers(), self.most_neurons(layer));
+        let numbers = self.moves.len().saturating_mul(2 * unstable.len());
+        if numbers > most_numbers || unstable.len() > most {
+            unstable.sort_by(|&a, &b| by_gap(intervals[a], intervals[b]).then(a.cmp(&b)));
+            // The looser intervals of the others stay.
+            unstable.truncate(most);
+        }
+        let enveloped = self.above == UpperRelaxation::Envelopes;
         let mut lines = LayerLines::default();
         for block in unstable.chunks(BLOCK) {
             // Without time the looser intervals stay.
@@ -324,7 +340,8 @@ impl LinearBounds {
                 let (upper, lower) = (uppers.largest[k], -lowers.largest[k]);
                 intervals[j] = intervals[j].and(Interval { lower, upper });
             }
-            if enveloped || self.lines.is_some() {
+            // A neuron without lines has a chord, and keeps its interval in parts.
+            if (enveloped || self.lines.is_some()) && lines.numbers() < most_numbers {
                 lines.push(block, uppers.functions, lowers.functions);
             }
         }
@@ -348,7 +365,7 @@ impl LinearBounds {
                 slopes: Arc::clone(&of.slopes),
                 column,
                 constant: of.constants[column],
-                reach: self.moves.reach(of.slopes.col_as_slice(column)),
+                reach: self.moves.reach(&of.slopes.column(column)),
             };
             let below = self.uses_theta().then(|| line(below));
             LinePair { neuron, above: line(above), below }
@@ -366,10 +383,10 @@ impl LinearBounds {
         let map = self.network.affine(layer);
         let bias = map.bias()[j];
         let (mut lower, mut upper) = (bias, bias);
-        for (i, w) in map.row(j) {
+        map.row(j).for_each(|(i, w)| {
             lower += w * if w > 0.0 { below[i].lower } else { below[i].upper };
             upper += w * if w > 0.0 { below[i].upper } else { below[i].lower };
-        }
+        });
         let off = self.allowance.of(self.magnitudes[layer][j] + bias.abs()) + self.noise[layer][j];
         Interval { lower: lower - off, upper: upper + off }
     }
@@ -401,19 +418,25 @@ impl LinearBounds {
         let stability = self.neurons.stabilities(layer);
         let unstable =
             |pair: &LinePair| stability(pair.neuron, intervals[pair.neuron]) == Stability::Unstable;
-        Envelopes::of_lines(&self.moves, intervals.len(), lines.filter(unstable))
-    }
-}
-
-/// The first layer's rows in moves: one column per neuron, exact.
-fn first_slopes(network: &Network, moves: &MoveSet) -> Mat<f64> {
-    let map = network.affine(0);
-    let mut slopes = Mat::zeros(moves.len(), map.outputs());
-    for j in 0..map.outputs() {
-        let row = map.dense_row(j);
-        for (slope, m) in slopes.col_as_slice_mut(j).iter_mut().zip(moves.moves().iter()) {
-            *slope = m.sign * row[m.pixel];
+        let mut lines: Vec<LinePair> = lines.filter(unstable).collect();
+        let (most, numbers) = (self.most_numbers(), |pair: &LinePair| pair.above.numbers());
+        if lines.iter().map(numbers).sum::<usize>() > most {
+            lines.sort_by(|a, b| by_gap(intervals[a.neuron], intervals[b.neuron]));
+            let mut left = most;
+            let fits = |pair: &LinePair| {
+                let numbers = numbers(pair);
+                let fits = numbers <= left;
+                left -= if fits { numbers } else { 0 };
+                fits
+            };
+            lines.retain(fits);
         }
+        Envelopes::of_lines(&self.moves, intervals.len(), lines)
     }
-    slopes
+
+    /// The most numbers that lines or envelopes of one layer may take: of all layers together as many as the network has weights, or
+    /// 128 MB if that is more. Neurons whose chords are loosest get them; the others are bounded by chords.
+    fn most_numbers(&self) -> usize {
+        self.network.parameters().max(FEWEST_NUMBERS) / self.network.hidden().len()
+    }
 }

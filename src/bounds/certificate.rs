@@ -110,7 +110,7 @@ impl LinearBounds {
         method: BoundMethod,
     ) -> PartBound {
         // Points below the goal may be above what was worked out for the others.
-        let value = self.goal().map_or(value, |goal| value.max(goal));
+        let value = self.neurons.goal().map_or(value, |goal| goal.bound(objective, value));
         let bound = CertifiedBound::new(value, self.for_f32(), method);
         PartBound::new(self.part(), objective, bound)
     }
@@ -147,13 +147,22 @@ impl LinearBounds {
         self.part_bound(objective, value, BoundMethod::Envelope)
     }
 
+    /// The linear function that these multipliers give.
+    pub(super) fn function_from_duals(
+        &self,
+        objective: &[f64],
+        multipliers: &Multipliers,
+    ) -> ObjectiveFunction {
+        let neurons = &multipliers.neurons;
+        let duals = |NeuronId { layer, index }| ReluRelaxation::Duals(neurons[layer][index]);
+        self.objective_function(objective, duals)
+    }
+
     /// Bounds `objective · y` by multipliers of all neurons and constraints: weak duality. Whatever they are, the
     /// bound holds; from the optimal duals of the relaxation it is the relaxation's optimum.
     pub fn dual_bound(&self, objective: &[f64], multipliers: &Multipliers) -> DualBound {
-        let Multipliers { neurons, prices } = multipliers;
-        let duals = |NeuronId { layer, index }| ReluRelaxation::Duals(neurons[layer][index]);
-        let above = self.objective_function(objective, duals);
-        let support = self.moves.support_at(above.slopes(), prices);
+        let above = self.function_from_duals(objective, multipliers);
+        let support = self.moves.support_at(above.slopes(), &multipliers.prices);
         let value = self.largest_value(&above, support);
         let bound = self.part_bound(objective, value, BoundMethod::Branch);
         DualBound { bound, coefficients: above.coefficients }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::bounded_part::BoundedPart;
+use super::neurons::CutGoal;
 use super::part::Part;
 
 /// How a bound was proven.
@@ -151,11 +152,17 @@ pub struct EmptyPart {
     part: Part,
     for_f32: bool,
     bounded: Arc<BoundedPart>,
+    goal: Option<CutGoal>,
 }
 
 impl EmptyPart {
-    pub(super) fn new(part: Part, for_f32: bool, bounded: &Arc<BoundedPart>) -> Self {
-        Self { part, for_f32, bounded: Arc::clone(bounded) }
+    pub(super) fn new(
+        part: Part,
+        for_f32: bool,
+        bounded: &Arc<BoundedPart>,
+        goal: Option<&CutGoal>,
+    ) -> Self {
+        Self { part, for_f32, bounded: Arc::clone(bounded), goal: goal.cloned() }
     }
 
     /// What shows that it is empty.
@@ -163,9 +170,10 @@ impl EmptyPart {
         &self.bounded
     }
 
-    /// The bound of any function over it: minus infinity, or the goal of the cut.
+    /// The bound of a function over it: minus infinity or, for the objective of the cut, its goal.
     pub fn bound(&self, objective: &[f64]) -> PartBound {
-        let value = self.bounded.goal().unwrap_or(f64::NEG_INFINITY);
+        let nothing = f64::NEG_INFINITY;
+        let value = self.goal.as_ref().map_or(nothing, |goal| goal.bound(objective, nothing));
         let bound = CertifiedBound::new(value, self.for_f32, BoundMethod::Branch);
         PartBound::new(&self.part, objective, bound)
     }

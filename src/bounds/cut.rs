@@ -13,7 +13,9 @@
 
 use std::sync::Arc;
 
-use super::bounded_part::{BoundedPart, Cut};
+use pulp::Arch;
+
+use super::bounded_part::{BoundedPart, Cut, CutBy};
 use super::build::BLOCK;
 use super::certificate::{LineBound, MoveFunction};
 use super::certified::EmptyPart;
@@ -22,7 +24,8 @@ use super::guide::{Guide, GuideSource};
 use super::guide_maker::GuideMaker;
 use super::interval::Interval;
 use super::linear::LinearBounds;
-use super::relaxation::ReluLine;
+use super::neurons::CutGoal;
+use super::relaxation::{Multipliers, ReluLine};
 
 /// The first multiplier tried, as a share of what makes the steepest slopes of both functions equal.
 const FIRST_MULTIPLIER: f64 = 0.25;
@@ -47,6 +50,16 @@ fn steepest(slopes: &[f64]) -> f64 {
     slopes.iter().fold(0.0_f64, |most, v| most.max(v.abs()))
 }
 
+/// `sum = a·v + b·w`.
+fn add_functions(sum: &mut Vec<f64>, (a, v): (f64, &[f64]), (b, w): (f64, &[f64])) {
+    sum.resize(v.len(), 0.0);
+    Arch::new().dispatch(|| {
+        for ((sum, v), w) in sum.iter_mut().zip(v).zip(w) {
+            *sum = a * v + b * w;
+        }
+    });
+}
+
 impl<'c> CutFunction<'c> {
     fn new(
         bounds: &'c LinearBounds,
@@ -59,13 +72,18 @@ impl<'c> CutFunction<'c> {
     }
 
     /// At most how large `c + sign · v·p` is at points of interest, for one multiplier. Whether a larger multiplier is better.
-    fn largest_at(&mut self, c: f64, v: &[f64], sign: f64, multiplier: f64) -> (f64, bool) {
-        self.sum.clear();
-        self.sum.extend(v.iter().zip(self.slopes).map(|(v, s)| sign * v + multiplier * s));
+    fn largest_at(
+        &mut self,
+        c: f64,
+        (v, steepest): (&[f64], f64),
+        sign: f64,
+        multiplier: f64,
+    ) -> (f64, bool) {
+        add_functions(&mut self.sum, (sign, v), (multiplier, self.slopes));
         let mut derivative = self.room;
         let spend = |k: usize, amount: f64| derivative += self.slopes[k] * amount;
         let support = self.bounds.moves.support(&self.sum, spend);
-        let reach = self.bounds.moves.budget() * steepest(v);
+        let reach = self.bounds.moves.budget() * steepest;
         let rounding = self.bounds.allowance.of(c.abs() + reach + multiplier * self.magnitude);
         let value = self.bounds.rounded_up(c + multiplier * self.room + support) + rounding;
         (value, derivative < 0.0)
@@ -73,7 +91,8 @@ impl<'c> CutFunction<'c> {
 
     /// At most how large `c + sign · v·p` is at points of interest, if `known` is a bound of it already.
     fn largest(&mut self, c: f64, v: &[f64], sign: f64, known: f64) -> f64 {
-        let mut multiplier = FIRST_MULTIPLIER * steepest(v) / self.steepest;
+        let v = (v, steepest(v));
+        let mut multiplier = FIRST_MULTIPLIER * v.1 / self.steepest;
         if !multiplier.is_finite() || multiplier <= 0.0 {
             return known;
         }
@@ -110,9 +129,18 @@ impl LinearBounds {
     ///
     /// # Errors
     /// When there is no such point.
+    ///
+    /// # Panics
+    /// When the bound is about another part, or these bounds are behind a cut of another objective.
     pub fn cut(&self, bound: &LineBound, goal: f64) -> Result<Self, EmptyPart> {
+        let LineBound { bound: of, function, lines, .. } = bound;
+        assert!(
+            of.part().sides_from(self.part()).is_some_and(|sides| sides.is_empty()),
+            "a bound of this part"
+        );
         let point = bound.point(self.set());
-        self.cut_by(&bound.function, goal, &bound.lines, GuideSource::Point(&point))
+        let goal = CutGoal { objective: Arc::clone(of.objective()), value: goal };
+        self.cut_by_lines(function, goal, lines, GuideSource::Point(&point))
     }
 
     /// The same, once more: by a cut and a guide that are known.
@@ -125,28 +153,77 @@ impl LinearBounds {
         cut: &Cut,
         guide: &Guide,
     ) -> Result<Self, EmptyPart> {
-        let function = self.function_from_lines(objective, &cut.lines).function();
-        self.cut_by(&function, cut.goal, &cut.lines, GuideSource::Given(guide))
+        match &cut.by {
+            CutBy::Lines(lines) => {
+                let function = self.function_from_lines(objective, lines).function();
+                let goal = CutGoal { objective: objective.into(), value: cut.goal };
+                self.cut_by_lines(&function, goal, lines, GuideSource::Given(guide))
+            }
+            CutBy::Multipliers(multipliers) => {
+                self.cut_by_multipliers(objective, multipliers, cut.goal)
+            }
+        }
     }
 
-    fn cut_by(
+    /// Intervals over those points of the part at which the objective is at least `goal`, for all that the bound by these multipliers says. Lines
+    /// and envelopes stay as they are.
+    ///
+    /// # Errors
+    /// When there is no such point.
+    ///
+    /// # Panics
+    /// When these bounds are behind a cut of another objective.
+    pub fn cut_by_multipliers(
+        &self,
+        objective: &[f64],
+        multipliers: &Multipliers,
+        goal: f64,
+    ) -> Result<Self, EmptyPart> {
+        let function = self.function_from_duals(objective, multipliers).function();
+        let mut by = CutFunction::new(self, &function, goal);
+        let of_goal = CutGoal { objective: objective.into(), value: goal };
+        let mut part = self.with_neurons(self.neurons.clone().toward(Some(&of_goal)));
+        let narrowed = part.narrow_layers(&mut by);
+        let (parent, neurons) = (Some(Arc::clone(self.bounded_part())), part.neurons.clone());
+        let cut = Cut { goal, by: CutBy::Multipliers(multipliers.clone()) };
+        let bounded = Arc::new(BoundedPart::new(parent, neurons, None, Some(cut)));
+        match narrowed {
+            Ok(()) => Ok(Self { bounded: Some(bounded), ..part }),
+            Err(NothingLeft) => Err(part.empty(&bounded)),
+        }
+    }
+
+    fn narrow_layers(&mut self, by: &mut CutFunction) -> Result<(), NothingLeft> {
+        self.narrow_first_layer(by)?;
+        for layer in 1..self.neurons.hidden() {
+            for block in self.wanted_among(layer, self.neurons.layer(layer)).chunks(BLOCK) {
+                let uppers = self.best_functions(layer, block, 1.0);
+                let lowers = self.best_functions(layer, block, -1.0);
+                self.narrow_block(by, layer, block, [&uppers, &lowers])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cut_by_lines(
         &self,
         function: &MoveFunction,
-        goal: f64,
+        goal: CutGoal,
         lines: &[Vec<ReluLine>],
         guide: GuideSource,
     ) -> Result<Self, EmptyPart> {
-        let cut = Cut { goal, lines: lines.to_vec() };
-        let mut by = CutFunction::new(self, function, goal);
-        let mut part = self.with_neurons(self.neurons.clone());
+        let cut = Cut { goal: goal.value, by: CutBy::Lines(lines.to_vec()) };
+        let mut by = CutFunction::new(self, function, goal.value);
+        let mut part = self.with_neurons(self.neurons.clone().toward(Some(&goal)));
         part.envelopes.clear();
         part.guide = Guide::default();
         match part.cut_layers(&mut by, guide) {
             Ok(()) => Ok(part.finish(Some(self.bounded_part()), Some(cut))),
             Err(NothingLeft) => {
-                let (parent, guide) = (Some(Arc::clone(self.bounded_part())), Some(part.guide));
-                let bounded = BoundedPart::new(parent, part.neurons, guide, Some(cut));
-                Err(EmptyPart::new(self.part().clone(), self.for_f32(), &Arc::new(bounded)))
+                let (parent, guide) = (Arc::clone(self.bounded_part()), Some(part.guide.clone()));
+                let neurons = part.neurons.clone();
+                let bounded = BoundedPart::new(Some(parent), neurons, guide, Some(cut));
+                Err(part.empty(&Arc::new(bounded)))
             }
         }
     }
@@ -167,15 +244,20 @@ impl LinearBounds {
     }
 
     fn cut_first_layer(&mut self, by: &mut CutFunction) -> Result<(), NothingLeft> {
-        for j in self.unstable_among(0, self.neurons.layer(0)) {
-            let Interval { lower, upper } = self.neurons.layer(0)[j];
-            let (v, at) = (by.bounds.first.slopes.col_as_slice(j), by.bounds.first.at_centre[j]);
-            let upper = by.largest(at.upper, v, 1.0, upper);
-            let lower = -by.largest(-at.lower, v, -1.0, -lower);
-            self.narrow(0, j, Interval { lower, upper })?;
-        }
+        self.narrow_first_layer(by)?;
         let envelopes = self.first_envelopes(self.neurons.layer(0));
         self.envelopes.push(Arc::new(envelopes));
+        Ok(())
+    }
+
+    fn narrow_first_layer(&mut self, by: &mut CutFunction) -> Result<(), NothingLeft> {
+        for j in self.unstable_among(0, self.neurons.layer(0)) {
+            let Interval { lower, upper } = self.neurons.layer(0)[j];
+            let (v, at) = (by.bounds.first.slopes.column(j), by.bounds.first.at_centre[j]);
+            let upper = by.largest(at.upper, &v, 1.0, upper);
+            let lower = -by.largest(-at.lower, &v, -1.0, -lower);
+            self.narrow(0, j, Interval { lower, upper })?;
+        }
         Ok(())
     }
 
@@ -184,17 +266,29 @@ impl LinearBounds {
         for block in self.wanted_among(layer, self.neurons.layer(layer)).chunks(BLOCK) {
             let uppers = self.best_functions(layer, block, 1.0);
             let lowers = self.best_functions(layer, block, -1.0);
-            for (row, &j) in block.iter().enumerate() {
-                let Interval { lower, upper } = self.neurons.layer(layer)[j];
-                let upper = by.largest_of(&uppers, row, upper);
-                let lower = -by.largest_of(&lowers, row, -lower);
-                self.narrow(layer, j, Interval { lower, upper })?;
-            }
+            self.narrow_block(by, layer, block, [&uppers, &lowers])?;
             lines.push(block, uppers.functions, lowers.functions);
         }
         let envelopes = self.deeper_envelopes(layer, self.neurons.layer(layer), &lines);
         self.envelopes.push(Arc::new(envelopes));
         Ok(lines)
+    }
+
+    /// Narrows the intervals of some neurons by functions above them and above their negatives.
+    fn narrow_block(
+        &mut self,
+        by: &mut CutFunction,
+        layer: usize,
+        block: &[usize],
+        [uppers, lowers]: [&BoundedFunctions; 2],
+    ) -> Result<(), NothingLeft> {
+        for (row, &j) in block.iter().enumerate() {
+            let Interval { lower, upper } = self.neurons.layer(layer)[j];
+            let upper = by.largest_of(uppers, row, upper);
+            let lower = -by.largest_of(lowers, row, -lower);
+            self.narrow(layer, j, Interval { lower, upper })?;
+        }
+        Ok(())
     }
 
     fn narrow(&mut self, layer: usize, j: usize, interval: Interval) -> Result<(), NothingLeft> {

@@ -12,16 +12,16 @@
 //! Rounding: a slope is made of at most eight operations on `v_k`, `w_k`, `c/D` and `d/D`, and `Σ p ≤ D`. So the computed function is off by at
 //! most eight roundings of `Σ |v_k| p_k + Σ |w_k| p_k + 2 |c| + 2 |d|`, which is less than the [`Allowance`] that its constant gets.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use faer::Mat;
+use pulp::Arch;
 
-use super::functions::add_product;
 use super::relaxation::NeuronEnvelope;
+use super::slopes::{SlopeColumns, SparseColumn, add_product};
 use crate::sets::{Allowance, MoveSet};
-
-/// Envelopes are left out where they would fill more than this many numbers of a layer: 256 MB.
-const MOST_NUMBERS: usize = 32 << 20;
 
 /// With a smaller budget the corners of the simplex are not told apart: slopes are the larger ones of both lines, which is above them.
 const SMALLEST_BUDGET: f64 = 1e-9;
@@ -31,7 +31,7 @@ const SMALLEST_BUDGET: f64 = 1e-9;
 pub struct Envelopes {
     envelopes: Vec<Envelope>,
     /// The slopes at `θ = 0`, one column per envelope and one row per move. Without it they are worked out when they are needed: for a
-    /// few evaluations that is less work.
+    /// few evaluations, and where lines have few slopes of their own, that is less work.
     dense: Option<Mat<f64>>,
     column_from_neuron: Vec<Option<usize>>,
 }
@@ -40,7 +40,7 @@ pub struct Envelopes {
 #[derive(Clone)]
 pub struct EnvelopeLine {
     /// `v` is a column of this.
-    pub slopes: Arc<Mat<f64>>,
+    pub slopes: Arc<SlopeColumns>,
     pub column: usize,
     /// `c`.
     pub constant: f64,
@@ -49,8 +49,21 @@ pub struct EnvelopeLine {
 }
 
 impl EnvelopeLine {
-    fn slopes(&self) -> &[f64] {
-        self.slopes.col_as_slice(self.column)
+    fn slopes(&self) -> Cow<'_, [f64]> {
+        self.slopes.column(self.column)
+    }
+
+    fn slope(&self, k: usize) -> f64 {
+        self.slopes.get(k, self.column)
+    }
+
+    fn sparse_slopes(&self) -> Option<SparseColumn<'_>> {
+        self.slopes.sparse_column(self.column)
+    }
+
+    /// How many numbers its slopes take.
+    pub fn numbers(&self) -> usize {
+        self.slopes.numbers(self.column)
     }
 
     /// What rounding errors of it are proportional to.
@@ -85,6 +98,50 @@ struct SlopeRule {
     a0: f64,
     b: f64,
     b0: f64,
+}
+
+/// The larger one: one instruction, where `max` takes care of NaN, too.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+impl SlopeRule {
+    fn slope(&self, v: f64, w: f64) -> f64 {
+        (self.a * v + self.a0).max(self.b * w + self.b0)
+    }
+
+    /// Adds the slopes made of two columns with few slopes of their own: in the moves of either.
+    fn add_sparse(
+        &self,
+        out: &mut [f64],
+        rest: &mut f64,
+        above: SparseColumn,
+        below: SparseColumn,
+    ) {
+        let common = self.slope(above.rest, below.rest);
+        *rest += common;
+        let (mut i, mut j) = (0, 0);
+        loop {
+            let (of_above, of_below) = (above.places.get(i), below.places.get(j));
+            let place = match (of_above, of_below) {
+                (None, None) => return,
+                (Some(&a), Some(&b)) => a.min(b),
+                (Some(&a), None) => a,
+                (None, Some(&b)) => b,
+            };
+            let (mut v, mut w) = (above.rest, below.rest);
+            if of_above == Some(&place) {
+                v = above.slopes[i];
+                i += 1;
+            }
+            if of_below == Some(&place) {
+                w = below.slopes[j];
+                j += 1;
+            }
+            out[place as usize] += self.slope(v, w) - common;
+        }
+    }
 }
 
 impl Envelope {
@@ -125,24 +182,42 @@ impl Envelope {
         }
     }
 
-    fn slope(&self, theta: f64, k: usize) -> f64 {
-        let SlopeRule { a, a0, b, b0 } = self.rule(theta);
-        let w = self.below.as_ref().map_or(0.0, |below| below.slopes()[k]);
-        (a * self.above.slopes()[k] + a0).max(b * w + b0)
+    /// The slopes at `θ = 0`.
+    fn slopes(&self) -> impl Fn(usize) -> f64 + '_ {
+        let SlopeRule { a0, b0, .. } = self.rule(0.0);
+        move |k| larger(self.above.slope(k) + a0, b0)
     }
 
-    /// `out += weight · slopes`; the weight is not negative.
-    fn add_to(&self, out: &mut [f64], theta: f64, weight: f64) {
+    /// `out += weight · slopes`, but for what is the same in all moves: that is added to `rest`. The weight is not negative.
+    fn add_to(&self, out: &mut [f64], rest: &mut f64, theta: f64, weight: f64) {
         let SlopeRule { a, a0, b, b0 } = self.rule(theta);
-        let (a, a0, b, b0) = (weight * a, weight * a0, weight * b, weight * b0);
+        let rule = SlopeRule { a: weight * a, a0: weight * a0, b: weight * b, b0: weight * b0 };
+        let below = self.below.as_ref().filter(|_| rule.b != 0.0);
+        let sparse_below = below.map_or(Some(SparseColumn::ZERO), EnvelopeLine::sparse_slopes);
+        if let (Some(above), Some(below)) = (self.above.sparse_slopes(), sparse_below) {
+            return rule.add_sparse(out, rest, above, below);
+        }
+        let SlopeRule { a, a0, b, b0 } = rule;
         let above = self.above.slopes();
-        match &self.below {
-            Some(below) if b != 0.0 => {
-                for ((out, v), w) in out.iter_mut().zip(above).zip(below.slopes()) {
-                    *out += (a * v + a0).max(b * w + b0);
-                }
+        // Compiled for the machine at hand; numbers do not depend on it.
+        match below {
+            Some(below) => {
+                let below = below.slopes();
+                let (above, below) = (&above[..], &below[..]);
+                Arch::new().dispatch(|| {
+                    for ((out, v), w) in out.iter_mut().zip(above).zip(below) {
+                        *out += larger(a * v + a0, b * w + b0);
+                    }
+                });
             }
-            _ => out.iter_mut().zip(above).for_each(|(out, v)| *out += (a * v + a0).max(b0)),
+            None => {
+                let above = &above[..];
+                Arch::new().dispatch(|| {
+                    for (out, v) in out.iter_mut().zip(above) {
+                        *out += larger(a * v + a0, b0);
+                    }
+                });
+            }
         }
     }
 
@@ -153,8 +228,8 @@ impl Envelope {
         let of_centre = if theta * d > (1.0 - theta) * c { d } else { -c };
         let (mut value, mut derivative) = (self.at_centre(theta), of_centre);
         for &(k, p) in vertex {
-            let v = self.above.slopes()[k];
-            let w = self.below.as_ref().map_or(0.0, |below| below.slopes()[k]);
+            let v = self.above.slope(k);
+            let w = self.below.as_ref().map_or(0.0, |below| below.slope(k));
             let (of_above, of_below) = (a * v + a0, b * w + b0);
             value += p * of_above.max(of_below);
             let slope = if of_below > of_above {
@@ -198,11 +273,6 @@ impl Envelopes {
         Self { envelopes: Vec::new(), dense: None, column_from_neuron: vec![None; width] }
     }
 
-    /// Whether so many envelopes are few enough to be kept.
-    pub fn fit(moves: &MoveSet, many: usize) -> bool {
-        moves.len().saturating_mul(many) <= MOST_NUMBERS
-    }
-
     /// The envelopes of some of a layer's neurons.
     pub fn of_lines(
         moves: &MoveSet,
@@ -218,52 +288,44 @@ impl Envelopes {
             all.column_from_neuron[pair.neuron] = Some(all.len());
             all.envelopes.push(Envelope::new(moves, allowance, pair));
         }
-        if Self::fit(moves, all.len()) { all } else { Self::none(width) }
+        all
     }
 
     /// The same with the slopes at `θ = 0` worked out.
     pub fn with_dense_slopes(mut self, moves: &MoveSet) -> Self {
-        self.dense = Some(self.dense_slopes(moves.len()));
+        self.dense = self.dense_slopes(moves.len());
         self
     }
 
-    fn dense_slopes(&self, moves: usize) -> Mat<f64> {
+    /// `None` where lines have few slopes of their own.
+    fn dense_slopes(&self, moves: usize) -> Option<Mat<f64>> {
+        if self.envelopes.iter().any(|envelope| envelope.above.sparse_slopes().is_some()) {
+            return None;
+        }
         let mut slopes = Mat::zeros(moves, self.len());
         for (column, envelope) in self.envelopes.iter().enumerate() {
-            envelope.add_to(slopes.col_as_slice_mut(column), 0.0, 1.0);
+            // Nothing is apart from columns like these.
+            envelope.add_to(slopes.col_as_slice_mut(column), &mut 0.0, 0.0, 1.0);
         }
-        slopes
+        Some(slopes)
     }
 
     /// The same over some moves only.
     pub fn with_moves(&self, moves: &[usize]) -> Self {
-        let rows = |of: &dyn Fn(&Envelope) -> Option<&EnvelopeLine>| {
-            let mut rows = Mat::zeros(moves.len(), self.len());
-            for (column, envelope) in self.envelopes.iter().enumerate() {
-                if let Some(line) = of(envelope) {
-                    let (slopes, few) = (line.slopes(), rows.col_as_slice_mut(column));
-                    few.iter_mut().zip(moves).for_each(|(few, &k)| *few = slopes[k]);
-                }
-            }
-            Arc::new(rows)
+        let lines = |of: &dyn Fn(&Envelope) -> Option<&EnvelopeLine>| {
+            narrowed_lines(self.envelopes.iter().map(of).collect(), moves)
         };
-        let above = rows(&|envelope| Some(&envelope.above));
-        let below = rows(&|envelope| envelope.below.as_ref());
-        let with = |slopes: &Arc<Mat<f64>>, column: usize, line: &EnvelopeLine| EnvelopeLine {
-            slopes: Arc::clone(slopes),
-            column,
-            ..*line
-        };
-        let narrowed = |(column, envelope): (usize, &Envelope)| Envelope {
-            above: with(&above, column, &envelope.above),
-            below: envelope.below.as_ref().map(|line| with(&below, column, line)),
-            ..*envelope
+        let above = lines(&|envelope| Some(&envelope.above));
+        let below = lines(&|envelope| envelope.below.as_ref());
+        let narrowed = |(envelope, (above, below)): (&Envelope, (Option<_>, Option<_>))| {
+            Some(Envelope { above: above?, below, ..*envelope })
         };
         let column_from_neuron = self.column_from_neuron.clone();
-        let envelopes = self.envelopes.iter().enumerate().map(narrowed).collect();
+        let lines = above.into_iter().zip(below);
+        let envelopes = self.envelopes.iter().zip(lines).filter_map(narrowed).collect();
         let few = Self { envelopes, dense: None, column_from_neuron };
         let has_theta = few.envelopes.iter().any(|envelope| envelope.below.is_some());
-        let dense = (!has_theta).then(|| few.dense_slopes(moves.len()));
+        let dense = if has_theta { None } else { few.dense_slopes(moves.len()) };
         Self { dense, ..few }
     }
 
@@ -276,6 +338,12 @@ impl Envelopes {
         self.envelopes.len()
     }
 
+    /// How many numbers the slopes of one of them take, on average.
+    pub fn mean_numbers(&self) -> f64 {
+        let numbers: usize = self.envelopes.iter().map(|envelope| envelope.above.numbers()).sum();
+        if self.len() == 0 { 0.0 } else { numbers as f64 / self.len() as f64 }
+    }
+
     /// What the relaxation of a ReLU needs to know of an envelope at a `θ`.
     pub fn of_column(&self, column: usize, theta: f64) -> NeuronEnvelope {
         let envelope = &self.envelopes[column];
@@ -284,9 +352,9 @@ impl Envelopes {
         NeuronEnvelope { theta, at_centre, reach: envelope.reach }
     }
 
-    /// The slope of an envelope in a move, at `θ = 0`.
-    pub fn slope(&self, column: usize, k: usize) -> f64 {
-        self.envelopes[column].slope(0.0, k)
+    /// The slopes of an envelope in moves, at `θ = 0`.
+    pub fn slopes(&self, column: usize) -> impl Fn(usize) -> f64 + '_ {
+        self.envelopes[column].slopes()
     }
 
     /// The value of an envelope at some moves, `θ g` left out, and its derivative in `θ`.
@@ -295,20 +363,56 @@ impl Envelopes {
         envelope.value_at(envelope.theta(theta), vertex)
     }
 
-    /// `out += slopes · shares`.
-    pub fn add_to(&self, out: &mut Mat<f64>, EnvelopeShares { shares, thetas }: &EnvelopeShares) {
+    /// `out += slopes · shares`, but for what is the same in all moves: that is added to `rests`.
+    pub fn add_to(
+        &self,
+        out: &mut Mat<f64>,
+        rests: &mut [f64],
+        EnvelopeShares { shares, thetas }: &EnvelopeShares,
+    ) {
         if let (Some(slopes), None) = (&self.dense, thetas) {
             return add_product(out, slopes.as_ref(), shares);
         }
-        for row in 0..shares.ncols() {
+        for (row, rest) in rests.iter_mut().enumerate() {
             let out = out.col_as_slice_mut(row);
             for (column, envelope) in self.envelopes.iter().enumerate() {
                 let weight = shares[(column, row)];
                 if weight != 0.0 {
                     let theta = thetas.as_ref().map_or(0.0, |thetas| thetas[(column, row)]);
-                    envelope.add_to(out, theta, weight);
+                    envelope.add_to(out, rest, theta, weight);
                 }
             }
         }
     }
+}
+
+/// The same lines over some moves only.
+fn narrowed_lines(lines: Vec<Option<&EnvelopeLine>>, moves: &[usize]) -> Vec<Option<EnvelopeLine>> {
+    let is_dense = |line: &EnvelopeLine| line.sparse_slopes().is_none();
+    let dense = lines.iter().map(|line| line.filter(|line| is_dense(line)));
+    let mut rows = Mat::zeros(
+        moves.len(),
+        if dense.clone().any(|line| line.is_some()) { lines.len() } else { 0 },
+    );
+    for (column, line) in dense.enumerate() {
+        if let Some(line) = line {
+            let (slopes, few) = (line.slopes(), rows.col_as_slice_mut(column));
+            few.iter_mut().zip(moves).for_each(|(few, &k)| *few = slopes[k]);
+        }
+    }
+    let rows = Arc::new(SlopeColumns::Dense(rows));
+    // Many lines are columns of the same block.
+    let mut sparse: HashMap<*const SlopeColumns, Arc<SlopeColumns>> = HashMap::new();
+    let mut narrowed = |(column, line): (usize, Option<&EnvelopeLine>)| {
+        let line = line?;
+        let (slopes, column) = if is_dense(line) {
+            (Arc::clone(&rows), column)
+        } else {
+            let few = sparse.entry(Arc::as_ptr(&line.slopes));
+            let few = few.or_insert_with(|| Arc::new(line.slopes.with_moves(moves)));
+            (Arc::clone(few), line.column)
+        };
+        Some(EnvelopeLine { slopes, column, ..*line })
+    };
+    lines.into_iter().enumerate().map(&mut narrowed).collect()
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::Mat;
 
-use crate::network::{self, AffineMap};
+use super::slopes::SlopeColumns;
+use crate::network::AffineMap;
 
 /// Linear functions of a layer's outputs.
 pub(super) struct LayerFunctions {
@@ -20,6 +20,8 @@ pub(super) struct LayerFunctions {
 /// Linear functions of the moves that lie above the rows they came from, rounding included.
 pub(super) struct MoveFunctions {
     pub slopes: Mat<f64>,
+    /// The slope that each function has in all moves but those that it depends on in a way of its own.
+    pub rests: Vec<f64>,
     pub constants: Vec<f64>,
 }
 
@@ -36,6 +38,7 @@ impl BoundedFunctions {
             if value < self.largest[row] {
                 self.largest[row] = value;
                 self.functions.constants[row] = other.functions.constants[row];
+                self.functions.rests[row] = other.functions.rests[row];
                 let slopes = other.functions.slopes.col_as_slice(row);
                 self.functions.slopes.col_as_slice_mut(row).copy_from_slice(slopes);
             }
@@ -46,23 +49,17 @@ impl BoundedFunctions {
 /// Linear functions of the moves that bounds of parts are made from.
 #[derive(Clone)]
 pub(super) struct StoredFunctions {
-    pub slopes: Arc<Mat<f64>>,
+    pub slopes: Arc<SlopeColumns>,
     pub constants: Vec<f64>,
     /// The largest magnitude of a slope, by function.
     pub steepest: Vec<f64>,
 }
 
 impl From<MoveFunctions> for StoredFunctions {
-    fn from(MoveFunctions { slopes, constants }: MoveFunctions) -> Self {
-        Self { steepest: steepest(&slopes), slopes: Arc::new(slopes), constants }
+    fn from(MoveFunctions { slopes, rests, constants }: MoveFunctions) -> Self {
+        let slopes = SlopeColumns::new(slopes, &rests);
+        Self { steepest: slopes.steepest(), slopes: Arc::new(slopes), constants }
     }
-}
-
-/// The largest magnitude in each column.
-pub(super) fn steepest(slopes: &Mat<f64>) -> Vec<f64> {
-    let steepest =
-        |j| slopes.col_as_slice(j).iter().fold(0.0_f64, |most: f64, v: &f64| most.max(v.abs()));
-    (0..slopes.ncols()).map(steepest).collect()
 }
 
 /// Linear functions of the moves above and below some neurons of a layer.
@@ -89,6 +86,14 @@ impl LayerLines {
         self.blocks.push([above.into(), below.into()]);
     }
 
+    /// How many numbers the slopes take.
+    pub fn numbers(&self) -> usize {
+        let of_block = |of: &StoredFunctions| -> usize {
+            (0..of.constants.len()).map(|column| of.slopes.numbers(column)).sum()
+        };
+        self.blocks.iter().flatten().map(of_block).sum()
+    }
+
     /// The functions of each neuron.
     pub fn iter(&self) -> impl Iterator<Item = NeuronLines<'_>> {
         let columns = self.blocks.iter().flat_map(|[above, below]| {
@@ -108,31 +113,4 @@ pub(super) fn pull_back(map: &AffineMap, functions: &Mat<f64>) -> Mat<f64> {
     let mut below = Mat::zeros(map.inputs(), 1);
     map.apply_transposed(functions.col_as_slice(0), below.col_as_slice_mut(0));
     below
-}
-
-/// Whether a row of weights has anything but zeros.
-fn is_used(weights: &Mat<f64>, j: usize) -> bool {
-    (0..weights.ncols()).any(|row| weights[(j, row)] != 0.0)
-}
-
-/// If more of the columns are used it is not worth leaving the others out.
-const MOSTLY_USED: f64 = 0.9;
-
-/// `out += m · weights`. One row's weights are mostly zeros.
-pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
-    if m.ncols() == 0 {
-        return;
-    }
-    if weights.ncols() > 1 {
-        let used: Vec<usize> = (0..weights.nrows()).filter(|&j| is_used(weights, j)).collect();
-        if used.len() as f64 > MOSTLY_USED * weights.nrows() as f64 {
-            matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
-            return;
-        }
-        let columns = Mat::from_fn(m.nrows(), used.len(), |k, j| m[(k, used[j])]);
-        let weights = Mat::from_fn(used.len(), weights.ncols(), |j, row| weights[(used[j], row)]);
-        matmul(out.as_mut(), Accum::Add, columns.as_ref(), weights.as_ref(), 1.0, Par::Seq);
-        return;
-    }
-    network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
 }

@@ -12,8 +12,6 @@
 
 use std::sync::Arc;
 
-use faer::Mat;
-
 use super::bounded_part::BoundedPart;
 use super::envelope::Envelopes;
 use super::functions::LayerLines;
@@ -22,6 +20,7 @@ use super::interval::Interval;
 use super::neurons::NeuronBounds;
 use super::part::{Part, PartSet};
 use super::relaxation::UpperRelaxation;
+use super::slopes::SlopeColumns;
 use crate::network::{Network, NeuronId};
 use crate::sets::{Allowance, InputSet, MoveSet};
 
@@ -64,7 +63,7 @@ pub struct LinearBounds {
 #[derive(Clone)]
 pub(super) struct FirstLayer {
     /// One column per neuron.
-    pub slopes: Arc<Mat<f64>>,
+    pub slopes: Arc<SlopeColumns>,
     /// The values at the centre, rounding included.
     pub at_centre: Vec<Interval>,
     /// At least `Σ |slope| p` anywhere in the set, by neuron.
@@ -100,7 +99,7 @@ impl LinearBounds {
 
     /// Points with a smaller value than this are left out of account: a bound is never lower.
     pub fn goal(&self) -> Option<f64> {
-        self.bounded.as_ref().and_then(|bounded| bounded.goal())
+        self.neurons.goal().map(|goal| goal.value)
     }
 
     /// Whether envelopes pass a part of the neuron on: where a budget binds. Elsewhere that does not help.
@@ -143,7 +142,7 @@ impl LinearBounds {
     pub fn envelope(&self, neuron: NeuronId) -> Option<(f64, impl Fn(usize) -> f64)> {
         let envelopes = &self.envelopes[neuron.layer];
         let column = envelopes.column(neuron.index)?;
-        Some((envelopes.of_column(column, 0.0).at_centre, move |k| envelopes.slope(column, k)))
+        Some((envelopes.of_column(column, 0.0).at_centre, envelopes.slopes(column)))
     }
 
     /// The sum of a constant and a support, which was rounded once more, rounded up.

@@ -24,10 +24,11 @@ mod part;
 mod parts;
 mod push_back;
 mod relaxation;
+mod slopes;
 #[cfg(test)]
 mod tests;
 
-pub use bounded_part::{BoundedPart, Cut};
+pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{BoundedBox, BoxBounds, BoxPart, BoxQuestions, BoxScratch, SplitBy};
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};
@@ -40,4 +41,5 @@ pub use linear::{Arithmetic, LinearBounds};
 pub use neurons::NeuronBounds;
 pub use optimise::BoundOptions;
 pub use part::{InputSplit, Part, PixelPart, Sign, SplitSide};
+pub use parts::SignedPart;
 pub use relaxation::{Multipliers, NeuronDuals, ReluLine, UpperRelaxation};

@@ -13,17 +13,48 @@ pub struct NeuronBounds {
     layers: Vec<Vec<Interval>>,
     /// The neurons of each layer that have no ReLU, ascending.
     identities: Arc<Vec<Vec<usize>>>,
+    /// What they leave out of account, if they do not hold for all points of the part.
+    goal: Option<CutGoal>,
+}
+
+/// Intervals behind a cut hold for points at which `objective · y` is at least `value`. They carry this along, so that whatever is made of them
+/// knows it, too.
+#[derive(Clone, Debug)]
+pub(super) struct CutGoal {
+    pub objective: Arc<[f64]>,
+    pub value: f64,
+}
+
+impl CutGoal {
+    /// The bound of a function over points that are at least the goal, where it is at most `value`, and over all others.
+    pub fn bound(&self, objective: &[f64], value: f64) -> f64 {
+        // Of another function nothing is known at points below the goal.
+        if *self.objective == *objective { value.max(self.value) } else { f64::INFINITY }
+    }
+
+    /// What holds where both hold.
+    ///
+    /// # Panics
+    /// When they are about different functions.
+    fn and(&self, other: &Self) -> Self {
+        assert!(self.objective == other.objective, "goals of one objective");
+        Self { objective: Arc::clone(&self.objective), value: self.value.max(other.value) }
+    }
 }
 
 impl NeuronBounds {
     /// Without layers yet.
     pub(super) fn new(part: Part, network: &Network) -> Self {
         let identities = network.hidden().iter().map(|layer| layer.identities().to_vec());
-        Self { part, layers: Vec::new(), identities: Arc::new(identities.collect()) }
+        Self { part, layers: Vec::new(), identities: Arc::new(identities.collect()), goal: None }
     }
 
     /// The same intervals for a network that begins with the same layers.
+    ///
+    /// # Panics
+    /// When they are behind a cut: its objective is about other outputs.
     pub(super) fn of_longer(&self, network: &Network) -> Self {
+        assert!(self.goal.is_none(), "intervals of all points");
         Self { layers: self.layers.clone(), ..Self::new(self.part.clone(), network) }
     }
 
@@ -34,6 +65,23 @@ impl NeuronBounds {
     /// The same intervals, over a part of the part.
     pub(super) fn over(&self, part: Part) -> Self {
         Self { part, ..self.clone() }
+    }
+
+    /// The same, if they also hold only where others hold, or a cut says so.
+    ///
+    /// # Panics
+    /// When the cuts have different objectives.
+    pub(super) fn toward(mut self, goal: Option<&CutGoal>) -> Self {
+        self.goal = match (self.goal.take(), goal) {
+            (Some(own), Some(other)) => Some(own.and(other)),
+            (own, other) => own.or_else(|| other.cloned()),
+        };
+        self
+    }
+
+    /// Points with a smaller value of its objective may be outside of the intervals.
+    pub(super) fn goal(&self) -> Option<&CutGoal> {
+        self.goal.as_ref()
     }
 
     /// The part that they hold in.

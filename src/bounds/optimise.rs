@@ -173,17 +173,45 @@ impl LinearBounds {
         options: &BoundOptions,
         budget: &Budget,
     ) -> LineBound {
+        self.improved(objective, lines, None, options, budget)
+    }
+
+    /// The same, beginning with a bound of what this is a part of. It is not evaluated on all moves before it is improved.
+    pub fn prove_near(
+        &self,
+        objective: &[f64],
+        near: &LineBound,
+        options: &BoundOptions,
+        budget: &Budget,
+    ) -> LineBound {
+        let slopes = &near.function.slopes[..];
+        let fits = slopes.len() == self.moves.len();
+        self.improved(objective, &near.lines, fits.then_some(slopes), options, budget)
+    }
+
+    /// Improves a bound that begins with these lines. `slopes` are about those that it will have, if they are known.
+    fn improved(
+        &self,
+        objective: &[f64],
+        lines: &[Vec<ReluLine>],
+        slopes: Option<&[f64]>,
+        options: &BoundOptions,
+        budget: &Budget,
+    ) -> LineBound {
         let mut params = self.params(lines);
-        let mut best = (self.evaluate(objective, &params), params.clone());
+        let evaluated = |params: &Params| (self.evaluate(objective, params), params.clone());
+        let mut best = slopes.is_none().then(|| evaluated(&params));
         let mut improved = false;
         let vertices = vec![0.0; self.moves.len()];
         let mut descent = Descent { options, budget, time: 0, vertices, weight: 0.0 };
         let rounds = options.steps.div_ceil(STEPS_A_ROUND);
         for round in 1..=rounds {
-            if best.0.value < options.cutoff || budget.is_spent() {
+            let value = best.as_ref().map_or(f64::INFINITY, |(best, _)| best.value);
+            if value < options.cutoff || budget.is_spent() {
                 break;
             }
-            let near = self.narrowed(&best.0.function.slopes);
+            let own = best.as_ref().map(|(best, _)| &best.function.slopes[..]);
+            let near = own.or(slopes).and_then(|slopes| self.narrowed(slopes));
             let (near, moves) = match &near {
                 Some(NarrowedBounds { bounds, moves }) => (bounds, Some(&moves[..])),
                 None => (self, None),
@@ -192,11 +220,11 @@ impl LinearBounds {
             let lowest = near.descend(objective, &mut params, &mut descent, moves, until);
             let lowest = rounded(lowest);
             let all = self.evaluate(objective, &lowest);
-            if all.value < best.0.value {
-                (best, improved) = ((all, lowest), true);
+            if all.value < value || best.is_none() {
+                (best, improved) = (Some((all, lowest)), true);
             }
         }
-        let (mut evaluation, params) = best;
+        let (mut evaluation, params) = best.unwrap_or_else(|| evaluated(&params));
         if let Some(mean) = descent.mean_vertex().filter(|_| self.uses_theta()) {
             evaluation.vertex = mean;
         }
@@ -335,8 +363,8 @@ impl LinearBounds {
             return values;
         }
         for (j, value) in values.iter_mut().enumerate() {
-            let slopes = self.first.slopes.col_as_slice(j);
-            let moved = vertex.iter().map(|&(k, p)| slopes[k] * p).sum::<f64>();
+            let slopes = &self.first.slopes;
+            let moved = vertex.iter().map(|&(k, p)| slopes.get(k, j) * p).sum::<f64>();
             *value = self.first.at_centre[j].upper + moved;
         }
         values

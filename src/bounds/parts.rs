@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use faer::Mat;
-
+use super::bounded_part::BoundedPart;
 use super::build::BLOCK;
 use super::certified::EmptyPart;
 use super::envelope::{EnvelopeLine, Envelopes, LinePair};
@@ -25,20 +24,34 @@ struct OverPart<'p> {
 
 impl OverPart<'_> {
     /// `slopes · taken`, and the magnitudes in it.
-    fn taken(&self, slopes: &[f64]) -> (f64, f64) {
-        let terms = self.part.taken().iter().map(|&(k, amount)| slopes[k] * amount);
+    fn taken(&self, slope: impl Fn(usize) -> f64) -> (f64, f64) {
+        let terms = self.part.taken().iter().map(|&(k, amount)| slope(k) * amount);
         terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()))
     }
 
     /// `constant + slopes · taken`, rounded up.
-    fn constant(&self, constant: f64, slopes: &[f64]) -> f64 {
-        let (sum, size) = self.taken(slopes);
+    fn constant(&self, constant: f64, slope: impl Fn(usize) -> f64) -> f64 {
+        let (sum, size) = self.taken(slope);
         constant + sum + self.allowance.of(constant.abs() + size)
     }
 
     /// At least `Σ |slope| p` anywhere in the part, from the largest magnitude of a slope.
     fn reach(&self, steepest: f64) -> f64 {
         self.allowance.up(steepest * self.moves.budget())
+    }
+}
+
+/// What is known of the neurons in a part that their signs lead to, and how it came to be known.
+#[derive(Clone, Debug)]
+pub struct SignedPart {
+    neurons: NeuronBounds,
+    bounded: Arc<BoundedPart>,
+}
+
+impl SignedPart {
+    /// The intervals.
+    pub fn neurons(&self) -> &NeuronBounds {
+        &self.neurons
     }
 }
 
@@ -97,7 +110,7 @@ impl LinearBounds {
             part = if half == Half::AtLeast { at_least } else { at_most };
         }
         let moves = Arc::new(self.moves.within(&part));
-        let mut neurons = NeuronBounds::new(set.part.clone(), &self.network);
+        let mut neurons = NeuronBounds::new(set.part.clone(), &self.network).toward(known.goal());
         neurons.push_layer(known.layer(0).to_vec());
         let mut bounds = Self {
             set: Arc::new(set),
@@ -129,17 +142,18 @@ impl LinearBounds {
         let mut lines = Vec::new();
         let mut down = Vec::new();
         for j in 0..self.first.at_centre.len() {
-            let slopes = all_slopes.col_as_slice(j);
-            let (sum, size) = over.taken(slopes);
+            let slope = |k: usize| all_slopes.get(k, j);
+            let (sum, size) = over.taken(slope);
             let Interval { lower, upper } = &mut self.first.at_centre[j];
             *lower += sum - self.allowance.of(lower.abs() + size);
-            *upper = over.constant(*upper, slopes);
+            *upper = over.constant(*upper, slope);
             let Interval { lower, upper } = self.first.at_centre[j];
             if self.neurons.stability(NeuronId { layer: 0, index: j }) == Stability::Unstable {
                 if narrow {
+                    let slopes = all_slopes.column(j);
                     down.clear();
                     down.extend(slopes.iter().map(|v| -v));
-                    let above = self.largest_over(over, upper, slopes);
+                    let above = self.largest_over(over, upper, &slopes);
                     let below = -self.largest_over(over, -lower, &down);
                     self.neurons.layer_mut(0)[j].tighten(below, above);
                 }
@@ -167,13 +181,13 @@ impl LinearBounds {
             if self.neurons.stability(NeuronId { layer, index: neuron }) != Stability::Unstable {
                 continue;
             }
-            let slopes = above.slopes.col_as_slice(column);
-            let constant = over.constant(above.constants[column], slopes);
-            let of_negative = below.slopes.col_as_slice(column);
-            let negative = over.constant(below.constants[column], of_negative);
+            let constant = |of: &StoredFunctions| {
+                over.constant(of.constants[column], |k| of.slopes.get(k, column))
+            };
+            let (constant, negative) = (constant(above), constant(below));
             if narrow {
-                let upper = self.largest_over(over, constant, slopes);
-                let lower = -self.largest_over(over, negative, of_negative);
+                let upper = self.largest_over(over, constant, &above.slopes.column(column));
+                let lower = -self.largest_over(over, negative, &below.slopes.column(column));
                 self.neurons.layer_mut(layer)[neuron].tighten(lower, upper);
             }
             let line = |of: &StoredFunctions, constant: f64| EnvelopeLine {
@@ -215,9 +229,8 @@ impl LinearBounds {
     /// evaluate. `None` where that would not leave many out.
     pub(super) fn narrowed(&self, slopes: &[f64]) -> Option<NarrowedBounds> {
         let few = self.moves.steepest(slopes)?;
-        let rows = |m: &Mat<f64>| Mat::from_fn(few.len(), m.ncols(), |k, j| m[(few[k], j)]);
         let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&few)));
-        let slopes = Arc::new(rows(&self.first.slopes));
+        let slopes = Arc::new(self.first.slopes.with_moves(&few));
         let bounds = Self {
             moves: Arc::new(self.moves.with_moves(&few)),
             first: FirstLayer { slopes, ..self.first.clone() },
@@ -227,25 +240,38 @@ impl LinearBounds {
         Some(NarrowedBounds { bounds, moves: few })
     }
 
-    /// Bounds over the side of a part on which a neuron is on, or off. `known` are intervals of the part: those of these bounds, or as this function gave
-    /// them.
+    /// What is known of the part, for [`LinearBounds::signed`].
+    pub fn signed_part(&self) -> SignedPart {
+        let (neurons, bounded) = (self.neurons.clone(), Arc::clone(self.bounded_part()));
+        SignedPart { neurons, bounded }
+    }
+
+    /// Bounds over the side of a part on which a neuron is on, or off, with the lines of these bounds. `known` is what is known of the part: by these
+    /// bounds, or by bounds that were made of them.
     ///
     /// # Errors
     /// When nothing is there.
     ///
     /// # Panics
     /// When `known` are intervals of something else.
-    pub fn signed(&self, known: &NeuronBounds, sign: Sign) -> Result<Self, EmptyPart> {
-        let signs = known.part().sides_from(self.part());
+    pub fn signed(&self, known: &SignedPart, sign: Sign) -> Result<Self, EmptyPart> {
+        let SignedPart { neurons, bounded } = known;
+        let signs = neurons.part().sides_from(self.part());
         let only_signs = |sides: Vec<SplitSide>| sides.iter().all(|side| side.sign().is_some());
         assert!(signs.is_some_and(only_signs), "intervals of a part that signs lead to");
-        let side = known.part().side(SplitSide::Neuron(sign));
-        let mut part = self.with_neurons(known.over(side));
-        if part.demand(sign).is_none() {
-            let bounded = self.bounded_part();
-            return Err(EmptyPart::new(part.part().clone(), self.for_f32(), bounded));
+        let side = neurons.part().side(SplitSide::Neuron(sign));
+        let mut part = self.with_neurons(neurons.over(side).toward(self.neurons.goal()));
+        part.bounded = Some(Arc::clone(bounded));
+        match part.demand(sign) {
+            Some(()) => Ok(part),
+            None => Err(part.empty(bounded)),
         }
-        Ok(part)
+    }
+
+    /// That nothing is left of the part.
+    pub(super) fn empty(&self, bounded: &Arc<BoundedPart>) -> EmptyPart {
+        let (part, goal) = (self.part().clone(), self.neurons.goal());
+        EmptyPart::new(part, self.for_f32(), bounded, goal)
     }
 
     /// Cuts a neuron's interval to a sign, and bounds the layers behind it again. `None` if nothing is left between the bounds.

@@ -4,14 +4,20 @@
 use faer::Mat;
 
 use super::envelope::EnvelopeShares;
-use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, add_product, pull_back};
+use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, pull_back};
 use super::interval::Interval;
 use super::linear::LinearBounds;
 use super::relaxation::{BoundedRelu, ReluRelaxation, RowSum, UpperRelaxation, default_slope};
+use super::slopes::SlopeColumns;
 use crate::network::NeuronId;
 
 /// From this share of the whole box on, chords alone may be better than envelopes.
 const LOOSE_BUDGET: f64 = 0.05;
+
+/// Bounds of a network's neurons may always take so many products, some seconds, and so many for each of its weights if that is more. A
+/// network of 784-500-500-10 takes 4000 for each.
+const MOST_PRODUCTS: f64 = 16e9;
+const PRODUCTS_PER_WEIGHT: f64 = 4000.0;
 
 /// A way to relax the layers below.
 #[derive(Clone, Copy)]
@@ -49,6 +55,31 @@ impl LinearBounds {
             }
         }
         best.expect("there is at least one way")
+    }
+
+    /// Neurons of a layer that may be pushed back, so that bounds of all layers take at most [`MOST_PRODUCTS`] products, or
+    /// [`PRODUCTS_PER_WEIGHT`] for each weight of the network.
+    pub(super) fn most_neurons(&self, layer: usize) -> usize {
+        let weights = self.network.parameters() as f64;
+        let most = (PRODUCTS_PER_WEIGHT * weights).max(MOST_PRODUCTS);
+        let of_layer = most / (self.network.hidden().len() - 1).max(1) as f64;
+        // A function above the neuron, and one above its negative.
+        let functions = 2.0 * self.ways(layer).len() as f64;
+        (of_layer / (functions * self.products(layer))) as usize
+    }
+
+    /// Products that it takes to push one neuron of a layer back, about.
+    fn products(&self, layer: usize) -> f64 {
+        let row = |layer: usize| {
+            let map = self.network.affine(layer);
+            map.parameters() as f64 / map.outputs() as f64
+        };
+        let (mut products, mut touched) = (row(layer), row(layer));
+        for below in (0..layer).rev() {
+            products += touched * (row(below) + self.envelopes[below].mean_numbers());
+            touched = (touched * row(below)).min(self.network.affine(below).inputs() as f64);
+        }
+        products
     }
 
     fn ways(&self, layer: usize) -> Vec<Way> {
@@ -109,6 +140,7 @@ impl LinearBounds {
     ) -> MoveFunctions {
         let LayerFunctions { layers, mut coefficients, mut constants, mut magnitudes } = rows;
         let mut slopes = Mat::zeros(self.moves.len(), constants.len());
+        let mut rests = vec![0.0; constants.len()];
         for layer in (0..layers).rev() {
             visit(layer, &coefficients);
             let envelopes = &self.envelopes[layer];
@@ -120,12 +152,15 @@ impl LinearBounds {
                 let sum = self.relax_row(layer, through, &relaxation, sum, mix);
                 (constants[row], magnitudes[row]) = sum.finish();
             }
-            envelopes.add_to(&mut slopes, &shares);
+            envelopes.add_to(&mut slopes, &mut rests, &shares);
             if layer == 0 {
-                add_product(&mut slopes, Mat::as_ref(&self.first.slopes), &coefficients);
+                self.add_first_layer(&mut slopes, &mut rests, &coefficients);
                 break;
             }
             coefficients = pull_back(self.network.affine(layer), &coefficients);
+        }
+        for (row, &rest) in rests.iter().enumerate().filter(|(_, rest)| **rest != 0.0) {
+            slopes.col_as_slice_mut(row).iter_mut().for_each(|slope| *slope += rest);
         }
         for (row, constant) in constants.iter_mut().enumerate() {
             *constant += self.allowance.of(magnitudes[row]);
@@ -134,7 +169,23 @@ impl LinearBounds {
                 *constant = f64::INFINITY;
             }
         }
-        MoveFunctions { slopes, constants }
+        MoveFunctions { slopes, rests, constants }
+    }
+
+    /// Adds functions of the first layer's pre-activations to functions of the moves.
+    fn add_first_layer(&self, slopes: &mut Mat<f64>, rests: &mut [f64], coefficients: &Mat<f64>) {
+        let (map, first) = (self.network.affine(0), &self.first.slopes);
+        let is_dense = matches!(**first, SlopeColumns::Dense(_));
+        if coefficients.ncols() > 1 || self.moves.len() < map.inputs() || !is_dense {
+            return first.add_product(slopes, rests, coefficients);
+        }
+        // One function of all moves: the weights as they are stored are fewer bytes than the slopes, and the same numbers.
+        let mut of_pixels = vec![0.0; map.inputs()];
+        map.apply_transposed(coefficients.col_as_slice(0), &mut of_pixels);
+        let moves = self.moves.moves().iter();
+        for (slope, m) in slopes.col_as_slice_mut(0).iter_mut().zip(moves) {
+            *slope += m.sign * of_pixels[m.pixel];
+        }
     }
 
     /// Turns the coefficients of a layer's outputs into those of its pre-activations. `mix` is told what goes to envelopes: their columns, shares
@@ -149,7 +200,13 @@ impl LinearBounds {
     ) -> RowSum {
         let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
         let stability = self.neurons.stabilities(layer);
+        // Behind a convolution most neurons count for nothing. Only multipliers can change that, and all neurons have them or none.
+        let first = relaxation(NeuronId { layer, index: 0 });
+        let skip_zeros = matches!(first, ReluRelaxation::Lines { .. });
         for (j, q) in coefficients.iter_mut().enumerate() {
+            if *q == 0.0 && skip_zeros {
+                continue;
+            }
             let column = envelopes.column(j);
             let by = relaxation(NeuronId { layer, index: j });
             let (interval, stability) = (intervals[j], stability(j, intervals[j]));

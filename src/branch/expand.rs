@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::node::{BranchOn, Child, Expansion, Node};
 use super::options::Until;
 use super::proven::ProvenBound;
-use super::signs::{BoundedNode, SignNode, SignTreeCount};
+use super::signs::{BoundedNode, NodeGoal, SignNode, SignTreeCount};
 use crate::bounds::{LinearBounds, OpenLeaf};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
@@ -32,11 +32,17 @@ impl Expander<'_> {
         self.until.is_met(bound, self.incumbent)
     }
 
+    /// What nodes that are split by signs are bounded for.
+    pub(super) fn node_goal(&self) -> NodeGoal {
+        let Self { until, incumbent, .. } = *self;
+        NodeGoal { until, incumbent }
+    }
+
     /// Splits a node, and bounds what it is split into.
     pub fn expand(&self, node: Node) -> Expansion {
-        let Node { leaf, proven, on, .. } = node;
+        let Node { leaf, proven, on, number } = node;
         match on {
-            BranchOn::Pixels(start) => self.split_by_pixels(leaf, proven, start),
+            BranchOn::Pixels(start) => self.split_by_pixels(leaf, proven, start, number),
             BranchOn::Signs(sign_node) => self.split_by_sign(leaf, proven, &sign_node),
         }
     }
@@ -47,8 +53,7 @@ impl Expander<'_> {
         proven: ProvenBound,
         sign_node: &SignNode,
     ) -> Expansion {
-        let Some(halves) = sign_node.split(&proven, &|bound| self.is_met(bound), self.budget)
-        else {
+        let Some(halves) = sign_node.split(&proven, &self.node_goal(), self.budget) else {
             return Expansion {
                 leaf,
                 children: vec![Child { proven, on: None }],

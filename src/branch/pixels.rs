@@ -33,6 +33,10 @@ const STEPS: usize = 4;
 /// Amounts of splits are multiples of this, which adds to any 8-bit pixel exactly.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;
 
+/// The first so many nodes are climbed from, then every so many-th: where bounds are attained is seldom better than what a search has found.
+const CLIMBS: usize = 64;
+const CLIMB_EVERY: usize = 8;
+
 /// A leaf within an expansion, told in the moves of its bounds.
 struct PixelNode {
     part: PixelPart,
@@ -65,9 +69,11 @@ impl Expander<'_> {
         leaf: OpenLeaf,
         known: ProvenBound,
         start: Option<PixelStart>,
+        number: usize,
     ) -> Expansion {
         let mut bounded = self.bounds_anew(&known, start);
-        let point = Some(self.climb(bounded.linear.set(), &bounded.proof));
+        let climbs = number < CLIMBS || number % CLIMB_EVERY == 0;
+        let point = climbs.then(|| self.climb(bounded.linear.set(), &bounded.proof));
         if !self.has_few_unstable(&bounded.linear) {
             self.cut_toward_goal(&mut bounded);
         }
@@ -75,7 +81,7 @@ impl Expander<'_> {
         if !self.is_met(proven.bound.value()) && self.has_few_unstable(&linear) {
             let tree = SignTree::new(self.problem, linear, self.keep, self.sign_trees);
             let mut expansion = Expansion { leaf, children: Vec::new(), nodes: 1, point };
-            expansion.add(Arc::new(tree).root(proven, self.budget));
+            expansion.add(Arc::new(tree).root(proven, &self.node_goal(), self.budget));
             return expansion;
         }
         let first = PixelNode { part: linear.whole(), proven, proof };
@@ -171,8 +177,7 @@ impl Expander<'_> {
     /// Bounds a half of a leaf by the lines that `linear` has.
     fn bound_half(&self, linear: &LinearBounds, leaf: &PixelNode, half: PixelPart) -> PixelNode {
         let (objective, options) = (self.problem.weights(), self.bound_options(STEPS));
-        let proof =
-            linear.within(&half).prove_from(objective, &leaf.proof.lines, &options, self.budget);
+        let proof = linear.within(&half).prove_near(objective, &leaf.proof, &options, self.budget);
         let proven = ProvenBound::by_lines(linear, &proof, self.keep);
         // What holds for a part holds for its halves.
         let proven = proven.or_lower(&leaf.proven);

@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 use super::attack::AttackArgs;
 use super::check_proof::CheckProofArgs;
+use super::compare::CompareArgs;
 use super::help::{ENVIRONMENT, EXAMPLES, LONG_VERSION};
 use super::maximize::MaximizeArgs;
 use super::merge::MergeArgs;
@@ -76,11 +77,17 @@ pub enum Command {
     /// The checker shares no code with the rest: it reads the model with a reader of its own, and rounds outward. It is also a program of its
     /// own, rw-adv-check. Prints for each proof the whole theorem that it proves. Exit code 1 if a proof does not hold.
     CheckProof(CheckProofArgs),
+    /// Compare two result directories: verdicts that changed, margins, bounds, times
+    ///
+    /// Two models, two budgets, two methods: records of the same image and target are compared; where every image has one target, those of the
+    /// same image. Radii and instances of `verify` can be compared, too. Exit code 4 if records contradict each other although the same
+    /// was asked of the same model.
+    Compare(CompareArgs),
     /// Show what a result directory still lacks: the number of records, or the shards that have to run
     Status(StatusArgs),
     /// Merge what runs and shards wrote into a directory
     ///
-    /// Writes results.jsonl (radii.jsonl), summary.json, adversarial/ and, for an attack, report.html from all attempts. May be
+    /// Writes results.jsonl (radii.jsonl), summary.json, adversarial/ and report.html from all attempts. May be
     /// repeated. If two records have the same image and target, the one that tells more is kept. Exit code 0: complete; 3: records
     /// are missing, what is there was merged; 4: records contradict each other, nothing was written.
     Merge(MergeArgs),

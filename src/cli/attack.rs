@@ -33,7 +33,7 @@ pub struct AttackArgs {
     /// Budget: how far an image may be changed, all pixels together (L1) or each of them (L-infinity)
     #[arg(long, value_name = "DELTA", required = true, value_parser = positive)]
     delta: Option<f64>,
-    /// The label that should win: runner-up, a label, all, or a CSV file with the columns image,target
+    /// The label that should win: runner-up, a label or class name, all, or a CSV file with the columns image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::RunnerUp)]
     target: TargetChoice,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct AttackArgs {
     /// First write the problem of one image and target as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 and down_7 are how far pixel 7 is moved from the image; h_1_5 and z_1_5 are output and state of neuron 5 of the first
-    /// hidden layer, where the bounds leave its state open. The objective is the margin.
+    /// hidden layer, where the bounds leave its state open; one is 1 and carries the objective's constant. The objective is the margin.
     #[arg(long, value_name = "FILE", value_parser = file_of(["mps", "lp"]), hide_short_help = true)]
     write_model: Option<PathBuf>,
     #[command(flatten)]
@@ -94,11 +94,24 @@ impl AttackPlan {
         let inputs = ImageInputs::open(images, args.target)?;
         // Other methods show what they find by themselves.
         let branch = match search.method {
-            Method::Rw => args.branch.attack_options(inputs.images()),
+            Method::Rw => args.branch.attack_options(inputs.images(), &inputs.model.network),
             _ => args.branch.options(inputs.images()),
         };
-        let self_check =
-            args.self_check.open(inputs.model_path(), &inputs.model.sha256, exports.is_guard())?;
+        let self_check = if inputs.is_normalised() {
+            if args.self_check.is_asked() {
+                bail!(
+                    "--check-proofs: the checker reads the file, which lacks the normalisation: run on the DIR/model.onnx of --out"
+                );
+            }
+            None
+        } else {
+            args.self_check.open(inputs.model_path(), &inputs.model.sha256, exports.is_guard())?
+        };
+        if proof.is_some() && inputs.is_normalised() && !run.out.is_named() {
+            bail!(
+                "--proof: needs --out DIR, too: proofs are about DIR/model.onnx, the model with its normalisation"
+            );
+        }
         let proofs = proof.is_some() || self_check.is_some();
         let attack = Attack { delta, norm, search, goal, branch, proofs };
         Ok(Self { inputs, attack, run, write_model, proof, self_check, exports, exit_code, screen })
@@ -114,6 +127,7 @@ impl AttackPlan {
             gap: self.attack.gap(),
             method: search.method,
             warm_start: search.method == Method::Milp { warm: true },
+            solver: search.method.solver().map(str::to_owned),
             goal: self.attack.goal,
             way_out: search.way_out,
         })
@@ -137,20 +151,22 @@ impl AttackPlan {
         let exports = self.exports.open()?;
         job.proofs = self.open_proofs()?;
         let batch = Batch::open(&job, items, settings.clone(), &destination)?;
+        self.inputs.write_model(&destination)?;
         if let Some(proofs) = &job.proofs {
             proofs.look_for(batch.finished());
         }
         catch_interrupts()?;
         let outlives_reader = destination.directory.is_some() || self.exit_code || exports.wanted();
-        let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left());
+        let mut terminal = Terminal::new(self.screen, self.run.json, outlives_reader, batch.left())
+            .with_classes(self.inputs.classes.clone());
         terminal.begin::<AttackRecord>()?;
         let mut result = batch.run(&self.run.limits(), &clock, &mut terminal);
+        let seconds = result.new_seconds();
         let told = result.stored.map_err(Into::into).and_then(|()| -> Result<Option<Shortfall>> {
             result.records.sort_by_key(|record| (record.image, record.target));
             let shortfall = exports.write(&result.records, &settings, Some(&result.missing))?;
-            let seconds = result.elapsed.as_secs_f64();
             terminal.print_text(|out| {
-                text::continued(out, result.finished_before)?;
+                text::continued(out, result.finished_before, result.records.len())?;
                 text::attack::summary(out, &result.summary, seconds, skipped)
             })?;
             Ok(shortfall)

@@ -1,5 +1,6 @@
 //! Whether and how far to divide the set.
 
+use rw_adv::network::Network;
 use rw_adv::solve::BranchLimits;
 
 use crate::values::positive;
@@ -10,7 +11,8 @@ pub struct BranchArgs {
     ///
     /// Branches on how the budget is spent (in a box: on inputs), and on the signs of neurons if few are unstable. With --goal verdict it
     /// ends when there is an adversary or every part is robust; with --goal optimum, when the bound is within --gap of the margin; or at
-    /// --time-limit. Attacks that are not told otherwise spend at most 250 nodes on a verdict that the first bound leaves open.
+    /// --time-limit. Attacks that are not told otherwise spend at most 250 nodes on a verdict that the first bound leaves open, large
+    /// networks fewer.
     #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = UNLIMITED, value_parser = nodes, hide_short_help = true)]
     branch: Option<usize>,
     /// With --branch: the gap below which a value counts as optimal
@@ -33,9 +35,9 @@ impl BranchArgs {
     }
 
     /// The same for attacks, which branch for a verdict unless they are told not to.
-    pub fn attack_options(&self, problems: usize) -> Option<BranchLimits> {
+    pub fn attack_options(&self, problems: usize, network: &Network) -> Option<BranchLimits> {
         let parallel = problems < rayon::current_num_threads();
-        let verdict = || BranchLimits::for_verdict(BranchLimits::DEFAULT_NODES, parallel);
+        let verdict = || BranchLimits::for_verdict(BranchLimits::default_nodes(network), parallel);
         if self.branch.is_none() { Some(verdict()) } else { self.options(problems) }
     }
 }

@@ -84,7 +84,7 @@ pub fn run(args: &CheckProofArgs) -> Result<ExitCode> {
 /// What proofs are checked with.
 enum ProofReader<'a> {
     /// The checker that shares no code, and the images if they were named.
-    Independent { model: Box<Model>, data: Option<Dataset>, args: &'a CheckProofArgs },
+    Independent { model: Box<Model>, data: Option<Box<Dataset>>, args: &'a CheckProofArgs },
     /// The code that made the proofs.
     Replay(Box<OnnxModel>),
 }
@@ -103,8 +103,9 @@ impl<'a> ProofReader<'a> {
             None => None,
             Some(path) => {
                 let dims = OnnxModel::load(&args.model)?.input_dims;
-                let source = DataSource { path: path.clone(), split: args.split, labels: None };
-                Some(Dataset::open(&source, &dims)?)
+                let (path, split) = (path.clone(), args.split);
+                let source = DataSource { path, split, ..DataSource::default() };
+                Some(Box::new(Dataset::open(&source, &dims)?))
             }
         };
         Ok(Self::Independent { model, data, args })

@@ -15,15 +15,15 @@ Usage: rw-adv --model FILE --delta DELTA [OPTIONS]
   --images WHICH   50, or 3,7,9, or 100..150                 [10]
   --target TARGET  runner-up, a label, all, a CSV file       [runner-up]
   --goal GOAL      optimum, or verdict: faster               [optimum]
+  --branch NODES   branch and bound: 0 none, no number: no limit  [250]
   --norm NORM      l1 or linf                                [l1]
   --out DIR        keep records, pictures and arrays; --resume continues
   --time-limit S   seconds for each row                      [none]
   --fail-under P   exit with code 1 if less is certified; --csv, --junit FILE
   --threads N      --json  --exit-code  --dry-run  --config FILE  -v  -q
 
-Commands: inspect, radius, maximize, verify, report, status, merge, check-proof,
-supports, bench, completions, man
-Each has --help; everything: rw-adv --help
+Commands, each with --help: inspect, radius, maximize, verify, report, compare,
+status, merge, check-proof, supports, bench, completions, man
 
 Example: rw-adv --model models/mnist_2x500.onnx --images 50 --delta 5
 ";

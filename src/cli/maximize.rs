@@ -23,7 +23,9 @@ use sha2::{Digest, Sha256};
 use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::run_args::show_plan;
+use super::screen::Screen;
 use super::self_check::SelfCheckArgs;
+use super::terminal::ProgressSink;
 use crate::interrupt::{STOP, catch_interrupts};
 use crate::values::{file_of, goal, positive};
 
@@ -85,7 +87,7 @@ pub struct MaximizeArgs {
     /// First write the problem as a MILP for other solvers (.mps or .lp)
     ///
     /// up_7 is input 7 minus its lower bound; h_1_5 and z_1_5 are output and state of neuron 5
-    /// of the first hidden layer, where the bounds leave its state open.
+    /// of the first hidden layer, where the bounds leave its state open; one is 1 and carries the constant.
     #[arg(long, value_name = "FILE", value_parser = file_of(["mps", "lp"]))]
     write_model: Option<PathBuf>,
 }
@@ -113,7 +115,7 @@ fn bounds(text: &str) -> Result<[f64; 2], String> {
 }
 
 /// Prints the best point.
-pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
+pub fn run(args: MaximizeArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     let model = OnnxModel::load_output(&args.model, args.output.as_deref())?;
     catch_interrupts()?;
@@ -132,7 +134,7 @@ pub fn run(args: MaximizeArgs) -> Result<ExitCode> {
     job.proofs = args.open_proofs(&model)?;
     let batch = Batch::open(&job, vec![()], settings, &destination)?;
     let limits = RunLimits { time: budget.left(), cancelled: &STOP };
-    let result = batch.run(&limits, &clock, &mut ());
+    let result = batch.run(&limits, &clock, &mut ProgressSink::new(screen));
     if let Some(record) = result.records.last() {
         print(record, args.json)?;
     }

@@ -43,18 +43,18 @@ fn merge(directory: &Path) -> Result<ExitCode> {
         Contents::Attacks => {
             let merged = run::merge::<AttackRecord, AttackSummary>(directory, &manifest)?;
             print(&merged, |out| {
-                text::attack::summary(out, &merged.summary, merged.seconds, skipped)
+                text::attack::summary(out, &merged.summary, Some(merged.seconds), skipped)
             })
         }
         Contents::Radii => {
             let merged = run::merge::<RadiusRecord, RadiusSummary>(directory, &manifest)?;
             print(&merged, |out| {
-                text::radius::summary(out, &merged.summary, merged.seconds, skipped)
+                text::radius::summary(out, &merged.summary, Some(merged.seconds), skipped)
             })
         }
         Contents::Instances => {
             let merged = run::merge::<VerifyRecord, VerifySummary>(directory, &manifest)?;
-            print(&merged, |out| text::verify::summary(out, &merged.summary, merged.seconds))
+            print(&merged, |out| text::verify::summary(out, &merged.summary, Some(merged.seconds)))
         }
         Contents::Maximum => bail!("{}: has no shards", directory.display()),
     }

@@ -4,6 +4,7 @@ mod args;
 mod attack;
 mod branch;
 mod check_proof;
+mod compare;
 mod complaint;
 mod config;
 mod exports;
@@ -15,6 +16,7 @@ mod merge;
 mod method;
 mod out;
 mod pages;
+mod pixels;
 mod radius;
 mod report;
 mod run_args;
@@ -84,11 +86,12 @@ fn run(typed: Vec<OsString>) -> Result<ExitCode> {
         None if args.name => finished(supports::name()),
         None => attack::run(args.attack, screen),
         Some(Command::Radius(args)) => radius::run(args, screen),
-        Some(Command::Maximize(args)) => maximize::run(args),
+        Some(Command::Maximize(args)) => maximize::run(args, screen),
         Some(Command::Verify(args)) => verify::run(args, screen),
         Some(Command::Supports(args)) => finished(supports::run(&args)),
         Some(Command::CheckProof(args)) => check_proof::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Inspect { model, output, json }) => {

@@ -16,7 +16,7 @@ const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLE
 pub struct OutArgs {
     /// Write the records (results.jsonl, radii.jsonl), summary.json, pictures and arrays to a new directory
     ///
-    /// An attack also writes report.html: one page that needs no other file and no network. For every adversary the folder
+    /// Also writes report.html: one page that needs no other file and no network. For every adversary the folder
     /// adversarial/ has, as .npy and .png, the image (IMAGE), the adversary (IMAGE_cC_wW) and the signed difference
     /// (IMAGE_cC_wW_difference), and all three side by side in IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
     #[arg(long, value_name = "DIR")]
@@ -62,6 +62,11 @@ impl FromStr for ShardChoice {
 }
 
 impl OutArgs {
+    /// Whether there is a directory.
+    pub fn is_named(&self) -> bool {
+        self.out.is_some()
+    }
+
     /// Our share, if the work is shared.
     fn shard(&self) -> Result<Option<Shard>> {
         match (self.shard, self.shards) {

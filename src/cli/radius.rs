@@ -24,7 +24,7 @@ const NODES: &str = "2000";
 pub struct RadiusArgs {
     #[command(flatten)]
     images: ImageInputArgs,
-    /// The label that should win: all (the smallest radius over all labels), runner-up, a label, or a CSV file with the columns
+    /// The label that should win: all (the smallest radius over all labels), runner-up, a label or class name, or a CSV file with the columns
     /// image,target
     #[arg(long, value_name = "TARGET", default_value_t = TargetChoice::All)]
     target: TargetChoice,
@@ -75,15 +75,17 @@ pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     }
     // Everything that is written to is opened before anything is computed.
     let batch = Batch::open(&job, items, settings, &destination)?;
+    inputs.write_model(&destination)?;
     catch_interrupts()?;
     let mut terminal =
-        Terminal::new(screen, run.json, destination.directory.is_some(), batch.left());
+        Terminal::new(screen, run.json, destination.directory.is_some(), batch.left())
+            .with_classes(inputs.classes.clone());
     terminal.begin::<RadiusRecord>()?;
     let result = batch.run(&run.limits(), &clock, &mut terminal);
-    let seconds = result.elapsed.as_secs_f64();
+    let seconds = result.new_seconds();
     let told = result.stored.map_err(Into::into).and_then(|()| {
         terminal.print_text(|out| {
-            text::continued(out, result.finished_before)?;
+            text::continued(out, result.finished_before, result.records.len())?;
             text::radius::summary(out, &result.summary, seconds, skipped)
         })
     });

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use rw_adv::record::{AttackRecord, Contents};
 use rw_adv::report::figure::Gaps;
 use rw_adv::report::gallery;
-use rw_adv::run::{read_run, write_report};
+use rw_adv::run::{contents_of, read_run, write_report};
 
 use super::exports::{ExportArgs, fail_with};
 use crate::values::file_of;
@@ -33,8 +34,19 @@ const STRIP: usize = 10;
 /// Makes the report of a directory again.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let exports = args.exports.open()?;
-    let stored = read_run(&args.directory)?;
-    write_report(&args.directory, &stored)?;
+    // Figures and exports are about attacks; other results have a page alone.
+    let is_page_alone = args.plot.is_none() && args.strip.is_none() && !exports.wanted();
+    if contents_of(&args.directory)? != Contents::Attacks && !is_page_alone {
+        let directory = args.directory.display();
+        bail!(
+            "{directory}: holds no attacks: --csv, --junit, --fail-under, --plot and --strip are about attacks"
+        );
+    }
+    write_report(&args.directory)?;
+    if is_page_alone {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stored = read_run::<AttackRecord>(&args.directory)?;
     if let Some(file) = &args.plot {
         let figure = Gaps::of(&stored.records).drawing();
         let is_png = file.extension().is_some_and(|end| end == "png");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ColorChoice, ValueEnum};
 use log::LevelFilter;
-use rw_adv::report::Paint;
+use rw_adv::report::{Paint, ProgressMode};
 
 use crate::values::memory_size;
 
@@ -17,12 +17,18 @@ const HEADING: &str = "Options of every command";
 /// Options of every command.
 #[derive(clap::Args)]
 pub struct ScreenArgs {
-    /// Say more on stderr; twice: which starts and walks were given up, and why
+    /// Say more on stderr, such as where the time went; twice: which starts and walks were given up, and why
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = HEADING, hide_short_help = true)]
     verbose: u8,
     /// Say less on stderr: no progress, no warnings
     #[arg(short, long, global = true, help_heading = HEADING, conflicts_with = "verbose", hide_short_help = true)]
     quiet: bool,
+    /// Progress on stderr: auto (a bar on a terminal, otherwise a line every ten seconds), json, or none
+    ///
+    /// json writes a line every second and one at the end: what is done, and for each thread its image, phase (bounds, search, branch, judge,
+    /// files), starts, nodes, the best margin and the smallest bound so far.
+    #[arg(long, value_enum, default_value_t = ProgressArg::Auto, global = true, help_heading = HEADING, value_name = "HOW", hide_short_help = true)]
+    progress: ProgressArg,
     /// Colours: on a terminal unless NO_COLOR is set, always, or never
     #[arg(long, value_enum, default_value_t = Colors::Auto, global = true, help_heading = HEADING, value_name = "WHEN", hide_short_help = true)]
     color: Colors,
@@ -46,10 +52,17 @@ enum Colors {
     Never,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProgressArg {
+    Auto,
+    Json,
+    None,
+}
+
 /// What the options mean.
 #[derive(Clone, Copy)]
 pub struct Screen {
-    pub quiet: bool,
+    pub progress: ProgressMode,
     pub paint: Paint,
 }
 
@@ -71,7 +84,12 @@ impl ScreenArgs {
             Colors::Auto => io::stdout().is_terminal() && !is_colour_refused(),
         };
         let paint = if coloured { Paint::Coloured } else { Paint::Plain };
-        Screen { quiet: self.quiet, paint }
+        let progress = match self.progress {
+            ProgressArg::Json => ProgressMode::Json,
+            ProgressArg::Auto if !self.quiet => ProgressMode::Auto,
+            ProgressArg::Auto | ProgressArg::None => ProgressMode::Hidden,
+        };
+        Screen { progress, paint }
     }
 }
 

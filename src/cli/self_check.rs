@@ -16,6 +16,11 @@ pub struct SelfCheckArgs {
 }
 
 impl SelfCheckArgs {
+    /// Whether it was asked for in so many words.
+    pub fn is_asked(&self) -> bool {
+        self.check_proofs.as_deref() == Some("yes")
+    }
+
     /// The checker, if it was asked for, or if there is a `guard`.
     pub fn open(&self, model: &Path, sha256: &str, guard: bool) -> Result<Option<SelfCheck>> {
         match self.check_proofs.as_deref() {

@@ -67,10 +67,26 @@ fn usage(error: &clap::Error, file: Option<PathBuf>) -> Result<ExitCode> {
     let said = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
     let said: Vec<&str> =
         said.filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
-    let line = said.join(" ");
+    let line = punctuated(&said);
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     match file {
         Some(file) => bail!("{line} (typed, or in {}; try --help)", file.display()),
         None => bail!("{line} (try --help)"),
     }
+}
+
+/// Lines as one: a semicolon before a tip and a list in brackets, a comma between the things of a list.
+fn punctuated(lines: &[&str]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let apart = match text.chars().last() {
+            None => "",
+            Some(':') => " ",
+            Some(_) if line.starts_with("tip:") || line.starts_with('[') => "; ",
+            Some(_) => ", ",
+        };
+        text.push_str(apart);
+        text.push_str(line);
+    }
+    text
 }

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use super::run_args::{RunArgs, show_plan};
 use super::screen::Screen;
-use super::terminal::Terminal;
+use super::terminal::{ProgressSink, Terminal};
 use crate::interrupt::catch_interrupts;
 use crate::values::at_least_one;
 
@@ -90,17 +90,17 @@ pub fn run(args: VerifyArgs, screen: Screen) -> Result<ExitCode> {
     let batch = Batch::open(&job, items, settings, &destination)?;
     catch_interrupts()?;
     if args.instances.is_none() {
-        let result = batch.run(&args.run.limits(), &clock, &mut ());
+        let result = batch.run(&args.run.limits(), &clock, &mut ProgressSink::new(screen));
         return args.tell_one(result, results);
     }
     let keeps = destination.directory.is_some();
     let mut terminal = Terminal::new(screen, args.run.json, keeps, batch.left());
     terminal.begin::<VerifyRecord>()?;
     let result = batch.run(&args.run.limits(), &clock, &mut terminal);
-    let seconds = result.elapsed.as_secs_f64();
+    let seconds = result.new_seconds();
     let told = result.stored.map_err(Into::into).and_then(|()| {
         terminal.print_text(|out| {
-            text::continued(out, result.finished_before)?;
+            text::continued(out, result.finished_before, result.records.len())?;
             text::verify::summary(out, &result.summary, seconds)
         })
     });

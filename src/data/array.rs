@@ -36,15 +36,18 @@ impl Element {
         }
     }
 
-    /// A stored byte or float as a pixel; `Err` is the value that does not lie in [0, 1].
-    fn pixel(self, stored: &[u8]) -> Result<f32, f64> {
+    /// A stored byte, or a float of this range, as a pixel in [0, 1]; `Err` is the value that does not lie in the range.
+    fn pixel(self, stored: &[u8], (low, high): (f64, f64)) -> Result<f32, f64> {
         let bits = self.bits(stored);
         let value = match (self.kind, self.size) {
             (ElementKind::Float, 4) => f64::from(f32::from_bits(bits as u32)),
             (ElementKind::Float, _) => f64::from_bits(bits),
             _ => return Ok(bits as f32 / 255.0),
         };
-        if (0.0..=1.0).contains(&value) { Ok(value as f32) } else { Err(value) }
+        if !(low..=high).contains(&value) {
+            return Err(value);
+        }
+        Ok((((value - low) / (high - low)) as f32).clamp(0.0, 1.0))
     }
 }
 
@@ -55,7 +58,13 @@ pub(super) struct ImageArray {
     image_shape: Vec<usize>,
     element: Element,
     bytes: Vec<u8>,
+    ranges: Vec<(f64, f64)>,
+    /// Whether a channel's values lie together.
+    planar: bool,
 }
+
+/// What floats lie in, if nothing else is said.
+const UNIT: (f64, f64) = (0.0, 1.0);
 
 impl ImageArray {
     /// Takes an array of shape `[count, image...]` whose images fit the model's input.
@@ -90,7 +99,26 @@ impl ImageArray {
         }
         let image_shape = image_shape.to_vec();
         let path = path.to_owned();
-        Ok(Self { path, count, image_shape, element, bytes })
+        let planar = matches!(dims, [channels, _, _] if *channels > 1);
+        Ok(Self { path, count, image_shape, element, bytes, ranges: vec![UNIT], planar })
+    }
+
+    /// The same with floats in other ranges: one for all values, or one for each channel of the model's input.
+    pub fn in_ranges(mut self, ranges: &[(f64, f64)]) -> Self {
+        if !ranges.is_empty() {
+            self.ranges = ranges.to_vec();
+        }
+        self
+    }
+
+    /// The range of the value at a position of an image with so many.
+    fn range(&self, position: usize, values: usize) -> (f64, f64) {
+        let channels = self.ranges.len();
+        if self.planar {
+            self.ranges[position * channels / values]
+        } else {
+            self.ranges[position % channels]
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -105,15 +133,18 @@ impl ImageArray {
     /// The pixels of image `index < len()`.
     pub fn pixels(&self, index: usize) -> Result<Vec<f32>, SampleError> {
         let stride = self.bytes.len() / self.count;
+        let values = stride / self.element.size;
         self.bytes[index * stride..][..stride]
             .chunks_exact(self.element.size)
             .enumerate()
             .map(|(position, stored)| {
-                self.element.pixel(stored).map_err(|value| SampleError::Value {
+                let range = self.range(position, values);
+                self.element.pixel(stored, range).map_err(|value| SampleError::Value {
                     path: self.path.clone(),
                     index,
                     position,
                     value,
+                    range,
                 })
             })
             .collect()
@@ -178,6 +209,23 @@ mod tests {
     fn an_array_without_images_is_refused() {
         let empty = ImageArray::new(Path::new("a"), &[0, 4], Element::BYTE, vec![], &[4]);
         assert_eq!(empty.err().unwrap().to_string(), "a: holds no images");
+    }
+
+    #[test]
+    fn floats_of_other_ranges_become_pixels() {
+        let element = Element { kind: ElementKind::Float, size: 8, big_endian: false };
+        let array = |values: [f64; 4], dims: &[usize], ranges: &[(f64, f64)]| {
+            let bytes = values.map(f64::to_le_bytes).concat();
+            let array = ImageArray::new(Path::new("a"), &[1, 4], element, bytes, dims).unwrap();
+            array.in_ranges(ranges).pixels(0).map_err(|error| error.to_string())
+        };
+        let whole = array([-1.0, 0.0, 0.5, 1.0], &[4], &[(-1.0, 1.0)]);
+        assert_eq!(whole.unwrap(), [0.0, 0.5, 0.75, 1.0]);
+        let two = [(0.0, 1.0), (0.0, 10.0)];
+        assert_eq!(array([0.0, 1.0, 0.0, 10.0], &[2, 1, 2], &two).unwrap(), [0.0, 1.0, 0.0, 1.0]);
+        assert_eq!(array([0.0, 1.0, 1.0, 10.0], &[1, 2, 2], &two).unwrap(), [0.0, 0.1, 1.0, 1.0]);
+        let error = array([0.0, 256.0, 0.0, 0.0], &[4], &[(0.0, 255.0)]).unwrap_err();
+        assert!(error.contains("value 1 is 256; values lie in [0, 255]"), "{error}");
     }
 
     #[test]

@@ -6,13 +6,15 @@ use super::error::SampleError;
 use super::images::{self, Images, OpenImages};
 use super::labels::{self, Labels};
 use super::sample::Sample;
-use super::source::DataSource;
+use super::source::{DataSource, Split};
+use super::{cifar, mnist_dir};
 
 /// Images that fit one model, with their labels where they are known; never empty.
 pub struct Dataset {
     origin: String,
     images: Images,
     labels: Option<Labels>,
+    names: Vec<String>,
 }
 
 impl Dataset {
@@ -22,12 +24,26 @@ impl Dataset {
     /// When nothing known is there, a file is damaged, the images do not fit the model, or labels and images are not
     /// equally many.
     pub fn open(source: &DataSource, dims: &[usize]) -> Result<Self, SampleError> {
-        let OpenImages { origin, images, labels: own_labels } = images::open(source, dims)?;
+        let OpenImages { origin, images, labels: own_labels, names } = images::open(source, dims)?;
         let labels = match &source.labels {
-            Some(file) => Some(labels::read(file, images.len())?),
+            Some(file) => Some(labels::read(file, images.len(), &source.classes)?),
             None => own_labels,
         };
-        Ok(Self { origin, images, labels })
+        Ok(Self { origin, images, labels, names })
+    }
+
+    /// Names of classes that lie beside the images, or that their folders have, in the order of labels; none, if there are none.
+    pub fn class_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether the data there is split into a training and a test set.
+    pub fn has_splits(source: &DataSource) -> bool {
+        let is_there = |split| {
+            mnist_dir::image_file(&source.path, split).is_some()
+                || cifar::files(&source.path, split).is_some()
+        };
+        source.path.is_dir() && [Split::Train, Split::Test].into_iter().any(is_there)
     }
 
     /// Number of images, at least one.
@@ -77,9 +93,10 @@ mod tests {
 
     use tempfile::TempDir;
 
+    use super::super::classes::Classes;
     use super::super::file::scratch::{folder, gzip, write};
     use super::super::source::Split;
-    use super::super::{idx, npy, png};
+    use super::super::{idx, npy, picture_file};
     use super::*;
     use crate::network::Label;
 
@@ -104,7 +121,7 @@ mod tests {
 
     fn write_pictures(folder: &TempDir, names: &[&str]) {
         for (name, grey) in names.iter().zip(10..) {
-            png::write_grey(&folder.path().join(name), 2, 2, &[grey; 4]);
+            picture_file::write_grey(&folder.path().join(name), 2, 2, &[grey; 4]);
         }
     }
 
@@ -169,7 +186,8 @@ mod tests {
         assert_eq!(labels(&data), [Some(7), Some(2), Some(1)]);
         assert!(data.describe().ends_with("(test split): 3 images of 2x2, all labelled"));
 
-        let source = DataSource { path: folder.path().into(), split: Split::Train, labels: None };
+        let path = folder.path().into();
+        let source = DataSource { path, split: Split::Train, ..DataSource::default() };
         let error = Dataset::open(&source, &[4]).unwrap_err().to_string();
         assert!(error.contains("no train split (train-images-idx3-ubyte[.gz]"), "{error}");
         assert!(error.ends_with("ask for --split test"), "{error}");
@@ -181,7 +199,7 @@ mod tests {
         write(&folder, "notes.txt", "");
         let error = open(folder.path(), None, &[4]).unwrap_err();
         assert!(error.contains("looked for t10k-images-idx3-ubyte[.gz]"), "{error}");
-        assert!(error.ends_with("and *.png"), "{error}");
+        assert!(error.ends_with("*.png, *.jpg, *.webp, and folders of these"), "{error}");
     }
 
     #[test]
@@ -194,11 +212,55 @@ mod tests {
             let sample = data.sample(1).unwrap();
             assert_eq!((sample.name.as_deref(), sample.label), (Some("10.png"), Some(Label(6))));
             assert_eq!(sample.pixels, [11.0 / 255.0; 4]);
-            assert!(data.describe().ends_with(": 2 PNG files, all labelled"));
+            assert!(data.describe().ends_with(": 2 pictures, all labelled"));
         }
         let single = open(folder.path().join("2.png"), None, &[2, 2]).unwrap();
-        assert!(single.describe().ends_with(": 1 PNG file, no labels"));
+        assert!(single.describe().ends_with(": 1 picture, no labels"));
         assert_eq!(single.sample(0).unwrap().pixels, [10.0 / 255.0; 4]);
+    }
+
+    #[test]
+    fn folders_are_classes() {
+        let folder = folder();
+        for class in ["owl", "cat", "dog"] {
+            std::fs::create_dir(folder.path().join(class)).unwrap();
+        }
+        write_pictures(&folder, &["cat/1.png", "owl/1.png", "owl/2.png"]);
+        let data = open(folder.path(), None, &[2, 2]).unwrap();
+        // The folder of dogs is empty.
+        assert_eq!(data.class_names(), ["cat", "owl"]);
+        assert_eq!(labels(&data), [Some(0), Some(1), Some(1)]);
+        assert_eq!(data.sample(2).unwrap().name.as_deref(), Some("owl/2.png"));
+        let with_names = |names: &[&str]| {
+            let names = names.iter().map(|&name| name.into()).collect();
+            let classes = Classes::named(3, names).unwrap();
+            let source =
+                DataSource { path: folder.path().into(), classes, ..DataSource::default() };
+            Dataset::open(&source, &[2, 2]).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            labels(&with_names(&["cat", "dog", "owl"]).unwrap()),
+            [Some(0), Some(2), Some(2)]
+        );
+        let error = with_names(&["cat", "dog", "cow"]).unwrap_err();
+        assert!(error.ends_with("owl: is not named as a class is: cat, dog, cow"), "{error}");
+        let numbered = super::super::file::scratch::folder();
+        for class in ["7", "10"] {
+            std::fs::create_dir(numbered.path().join(class)).unwrap();
+            write_pictures(&numbered, &[&format!("{class}/a.png")]);
+        }
+        let data = open(numbered.path(), None, &[2, 2]).unwrap();
+        assert_eq!((labels(&data), data.class_names().len()), (vec![Some(7), Some(10)], 0));
+    }
+
+    #[test]
+    fn labels_may_be_names() {
+        let folder = folder();
+        let path = write(&folder, "digits", three_images());
+        let file = write(&folder, "labels.txt", "owl\ncat\n?\n");
+        let classes = Classes::named(2, vec!["cat".into(), "owl".into()]).unwrap();
+        let source = DataSource { path, labels: Some(file), classes, ..DataSource::default() };
+        assert_eq!(labels(&Dataset::open(&source, &[4]).unwrap()), [Some(1), Some(0), None]);
     }
 
     #[test]
@@ -270,7 +332,7 @@ mod tests {
             (write(&folder, "empty", ""), "the file is empty"),
             (
                 write(&folder, "page.gz", "<!DOCTYPE html>"),
-                "not an IDX, .npy or PNG file (it starts with \"<!DOCTYP\")",
+                "not an IDX, .npy, .npz, PNG, JPEG or WebP file (it starts with \"<!DOCTYP\")",
             ),
             (write(&folder, "labels", idx::encode(&[3], &[7, 2, 1])), "holds labels, not images"),
             (write(&folder, "none", idx::encode(&[0, 2, 2], &[])), "holds no images"),

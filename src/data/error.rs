@@ -87,9 +87,9 @@ pub enum SampleError {
         model: Vec<usize>,
     },
 
-    /// A pixel is not a number in [0, 1].
-    #[error("{path}: image {index}: value {position} is {value}; pixels must lie in [0, 1]{}",
-        if *value > 1.0 { " (divide by 255?)" } else { "" })]
+    /// A value is not a number in its range.
+    #[error("{path}: image {index}: value {position} is {value}; values lie in [{}, {}]{}",
+        range.0, range.1, range_hint(*value, *range))]
     Value {
         /// The file.
         path: PathBuf,
@@ -99,6 +99,8 @@ pub enum SampleError {
         position: usize,
         /// The value found.
         value: f64,
+        /// The least and the largest value.
+        range: (f64, f64),
     },
 
     /// Labels and images are not equally many.
@@ -188,6 +190,20 @@ impl fmt::Display for CountedShape<'_> {
 /// Number of values in a shape; `None` when it overflows.
 pub(super) fn volume(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim))
+}
+
+/// What to do about a value outside its range.
+fn range_hint(value: f64, range: (f64, f64)) -> &'static str {
+    match (value, range) {
+        (value, _) if !value.is_finite() => "",
+        (value, (_, 1.0)) if value > 1.0 => {
+            ": divide by 255 or save uint8; or, if the model takes such values, give --range LO,HI"
+        }
+        (value, (0.0, _)) if value < 0.0 => {
+            ": if they are normalised already, give pixels and --mean, --std, or --range LO,HI"
+        }
+        _ => ": give the least and the largest value with --range LO,HI",
+    }
 }
 
 fn reorder_hint(image: &[usize], model: &[usize]) -> &'static str {

@@ -68,6 +68,21 @@ impl FileReader {
         Ok(reader)
     }
 
+    /// Bytes that came from a file, and are not empty.
+    pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, SampleError> {
+        if bytes.is_empty() {
+            return Err(SampleError::no_data(path, "is empty"));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            start: bytes[..bytes.len().min(START as usize)].to_vec(),
+            stored: bytes.len() as u64,
+            stream: Box::new(Cursor::new(bytes)),
+            packed: false,
+            at: 0,
+        })
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

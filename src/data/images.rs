@@ -10,12 +10,18 @@ use super::file::FileReader;
 use super::labels::{self, Labels};
 use super::picture::PictureLayout;
 use super::source::{DataSource, Split};
-use super::{idx, listing, mnist_dir, npy, png};
+use super::{cifar, idx, listing, mnist_dir, npy, npz, picture_file};
+use crate::network::Label;
 
 /// Images that fit one model; at least one.
 pub(super) enum Images {
     Array(ImageArray),
-    Pictures { files: Vec<PathBuf>, layout: PictureLayout },
+    Pictures {
+        files: Vec<PathBuf>,
+        layout: PictureLayout,
+        /// Whether files are named with their folders.
+        folders: bool,
+    },
 }
 
 impl Images {
@@ -30,8 +36,14 @@ impl Images {
     pub fn name(&self, index: usize) -> Option<String> {
         match self {
             Self::Array(_) => None,
-            Self::Pictures { files, .. } => {
-                files[index].file_name().map(|name| name.to_string_lossy().into_owned())
+            Self::Pictures { files, folders, .. } => {
+                let file = &files[index];
+                let name = file.file_name()?.to_string_lossy();
+                let folder = file.parent().and_then(Path::file_name).filter(|_| *folders);
+                Some(match folder {
+                    Some(folder) => format!("{}/{name}", folder.to_string_lossy()),
+                    None => name.into_owned(),
+                })
             }
         }
     }
@@ -40,7 +52,7 @@ impl Images {
     pub fn pixels(&self, index: usize) -> Result<Vec<f32>, SampleError> {
         match self {
             Self::Array(array) => array.pixels(index),
-            Self::Pictures { files, layout } => png::read(&files[index], layout),
+            Self::Pictures { files, layout, .. } => picture_file::read(&files[index], layout),
         }
     }
 
@@ -50,13 +62,13 @@ impl Images {
         match self {
             Self::Array(array) => format!("image{plural} of {}", array.image_shape()),
             // Their sizes are not known before they are decoded.
-            Self::Pictures { .. } => format!("PNG file{plural}"),
+            Self::Pictures { .. } => format!("picture{plural}"),
         }
     }
 
     fn pictures(path: &Path, files: Vec<PathBuf>, dims: &[usize]) -> Result<Self, SampleError> {
         match PictureLayout::from_dims(dims) {
-            Some(layout) => Ok(Self::Pictures { files, layout }),
+            Some(layout) => Ok(Self::Pictures { files, layout, folders: false }),
             None => Err(SampleError::NotAPicture { path: path.to_owned(), model: dims.to_vec() }),
         }
     }
@@ -69,6 +81,14 @@ pub(super) struct OpenImages {
     pub images: Images,
     /// Labels that lie beside the images by convention; not looked for where others are named.
     pub labels: Option<Labels>,
+    /// Names of classes that lie beside the images, or that their folders have.
+    pub names: Vec<String>,
+}
+
+impl OpenImages {
+    fn new(origin: String, images: Images, labels: Option<Labels>) -> Self {
+        Self { origin, images, labels, names: Vec::new() }
+    }
 }
 
 /// Opens the images for a model whose input has these dimensions.
@@ -80,17 +100,34 @@ pub(super) fn open(source: &DataSource, dims: &[usize]) -> Result<OpenImages, Sa
     }
     if listing::is_pattern(path) && !path.exists() {
         let images = Images::pictures(path, listing::pattern(path)?, dims)?;
-        return Ok(OpenImages { origin, images, labels: None });
+        return Ok(OpenImages::new(origin, images, None));
     }
-    let file = FileReader::open(path)?;
-    if file.starts_with(png::START) && !file.packed() {
+    if cifar::is_batch(path) {
+        return open_batches(path.parent(), std::slice::from_ref(path), origin, dims);
+    }
+    let file = npz::open(path)?;
+    if picture_file::STARTS.iter().any(|mark| file.starts_with(mark)) && !file.packed() {
         let images = Images::pictures(path, vec![path.clone()], dims)?;
-        return Ok(OpenImages { origin, images, labels: None });
+        return Ok(OpenImages::new(origin, images, None));
     }
-    let images = open_array(file, dims)?;
+    let images = open_array(file, dims)?.in_ranges(&source.ranges);
     let beside = mnist_dir::labels_beside(path).filter(|_| source.labels.is_none());
-    let labels = beside.map(|file| labels::read(&file, images.len())).transpose()?;
-    Ok(OpenImages { origin, images: Images::Array(images), labels })
+    let count = images.len();
+    let labels = beside.map(|file| labels::read(&file, count, &source.classes)).transpose()?;
+    Ok(OpenImages::new(origin, Images::Array(images), labels))
+}
+
+fn open_batches(
+    directory: Option<&Path>,
+    files: &[PathBuf],
+    origin: String,
+    dims: &[usize],
+) -> Result<OpenImages, SampleError> {
+    let cifar::Batches { pixels, labels } = cifar::read(files)?;
+    let shape = [&[labels.len()], &cifar::SHAPE[..]].concat();
+    let images = ImageArray::new(&files[0], &shape, Element::BYTE, pixels, dims)?;
+    let names = directory.map(cifar::names).unwrap_or_default();
+    Ok(OpenImages { origin, images: Images::Array(images), labels: Some(labels), names })
 }
 
 /// MNIST's names are told from all others, so they come first; only without them a directory is one of pictures.
@@ -104,7 +141,10 @@ fn open_directory(
         let read = mnist_dir::read(directory, file, split, source.labels.is_none())?;
         let images = Images::Array(idx_images(&read.path, read.images, dims)?);
         let origin = format!("{origin} ({split} split)");
-        return Ok(OpenImages { origin, images, labels: read.labels });
+        return Ok(OpenImages::new(origin, images, read.labels));
+    }
+    if let Some(files) = cifar::files(directory, split) {
+        return open_batches(Some(directory), &files, format!("{origin} ({split} split)"), dims);
     }
     let names = mnist_dir::image_names(split);
     let other = match split {
@@ -117,11 +157,52 @@ fn open_directory(
         return Err(SampleError::no_data(directory, problem));
     }
     let files = listing::directory(directory)?;
-    if files.is_empty() {
-        let problem = format!("no images in this directory; looked for {names} and *.png");
+    if !files.is_empty() {
+        return Ok(OpenImages::new(origin, Images::pictures(directory, files, dims)?, None));
+    }
+    let folders = listing::folders(directory)?;
+    if folders.is_empty() {
+        let problem = format!(
+            "no images in this directory; looked for {names}, test_batch.bin, *.png, *.jpg, *.webp, and folders of these"
+        );
         return Err(SampleError::no_data(directory, problem));
     }
-    Ok(OpenImages { origin, images: Images::pictures(directory, files, dims)?, labels: None })
+    open_folders(source, folders, origin, dims)
+}
+
+/// One folder for each class. Where classes have no names, folders are numbered as they are sorted, unless they are numbers themselves.
+fn open_folders(
+    source: &DataSource,
+    folders: Vec<(PathBuf, Vec<PathBuf>)>,
+    origin: String,
+    dims: &[usize],
+) -> Result<OpenImages, SampleError> {
+    let name =
+        |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let names: Vec<String> = folders.iter().map(|(folder, _)| name(folder)).collect();
+    let numbers: Option<Vec<usize>> = names.iter().map(|name| name.parse().ok()).collect();
+    let (mut files, mut labels) = (Vec::new(), Vec::new());
+    for (place, (folder, pictures)) in folders.into_iter().enumerate() {
+        let label = match &numbers {
+            _ if !source.classes.names().is_empty() => {
+                source.classes.find(&names[place]).ok_or_else(|| {
+                    let choices = source.classes.choices();
+                    let problem = format!("is not named as a class is: {choices}");
+                    SampleError::no_data(&folder, problem)
+                })?
+            }
+            Some(numbers) => Label(numbers[place]),
+            None => Label(place),
+        };
+        labels.extend(std::iter::repeat_n(Some(label), pictures.len()));
+        files.extend(pictures);
+    }
+    let images = match Images::pictures(&source.path, files, dims)? {
+        Images::Pictures { files, layout, .. } => Images::Pictures { files, layout, folders: true },
+        array => array,
+    };
+    let names = if numbers.is_some() { Vec::new() } else { names };
+    Ok(OpenImages { origin, images, labels: Some(labels), names })
 }
 
 fn open_array(file: FileReader, dims: &[usize]) -> Result<ImageArray, SampleError> {
@@ -136,7 +217,7 @@ fn open_array(file: FileReader, dims: &[usize]) -> Result<ImageArray, SampleErro
     } else if file.starts_with(&idx::START) {
         idx_images(&path, idx::read(file)?, dims)
     } else {
-        Err(file.not("an IDX, .npy or PNG file"))
+        Err(file.not("an IDX, .npy, .npz, PNG, JPEG or WebP file"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The true classes of the images: an IDX file, an `.npy` array of integers, or text with one number per line.
+//! The true classes of the images: an IDX file, an `.npy` array of integers, or text with one number or name per line.
 //!
 //! The trap is the label that belongs to another image: there must be exactly as many labels as images, and in text
 //! an unknown one is written `?`, `-` or `null`, never left out (blank lines and `#` comments do not count).
@@ -6,10 +6,12 @@
 use std::path::Path;
 
 use super::array::ElementKind;
+use super::classes::Classes;
 use super::error::{SampleError, ShapeText};
 use super::file::FileReader;
 use super::idx;
 use super::npy::{self, NpyArray};
+use super::npz;
 use crate::network::Label;
 
 /// One label per image, `None` where it is not known.
@@ -21,8 +23,8 @@ const UNKNOWN: [&str; 3] = ["?", "-", "null"];
 const LONGEST_TEXT: u64 = 64 << 20;
 
 /// Reads the labels of `images` images, in the order of the images.
-pub(super) fn read(path: &Path, images: usize) -> Result<Labels, SampleError> {
-    let file = FileReader::open(path)?;
+pub(super) fn read(path: &Path, images: usize, classes: &Classes) -> Result<Labels, SampleError> {
+    let file = npz::open(path)?;
     let labels = if file.starts_with(npy::START) {
         from_array(path, npy::read(file)?)?
     } else if file.starts_with(&idx::START) {
@@ -30,7 +32,7 @@ pub(super) fn read(path: &Path, images: usize) -> Result<Labels, SampleError> {
         one_per_image(path, &array.shape)?;
         from_bytes(&array.bytes)
     } else {
-        from_text(path, file)?
+        from_text(path, file, classes)?
     };
     if labels.len() != images {
         let (path, labels) = (path.to_owned(), labels.len());
@@ -78,7 +80,7 @@ fn from_array(path: &Path, array: NpyArray) -> Result<Labels, SampleError> {
     array.bytes.chunks_exact(element.size).enumerate().map(label).collect()
 }
 
-fn from_text(path: &Path, file: FileReader) -> Result<Labels, SampleError> {
+fn from_text(path: &Path, file: FileReader, classes: &Classes) -> Result<Labels, SampleError> {
     let not_text = file.not("labels: IDX, .npy or text with one class per line");
     let bytes = file.rest(LONGEST_TEXT)?;
     let text = str::from_utf8(&bytes).map_err(|_| not_text)?;
@@ -88,7 +90,7 @@ fn from_text(path: &Path, file: FileReader) -> Result<Labels, SampleError> {
         if text.is_empty() {
             continue;
         }
-        let label = parse_line(text).map_err(|problem| SampleError::Label {
+        let label = parse_line(text, classes).map_err(|problem| SampleError::Label {
             path: path.to_owned(),
             place: format!("line {}", line + 1),
             problem,
@@ -98,7 +100,10 @@ fn from_text(path: &Path, file: FileReader) -> Result<Labels, SampleError> {
     Ok(labels)
 }
 
-fn parse_line(text: &str) -> Result<Option<Label>, String> {
+fn parse_line(text: &str, classes: &Classes) -> Result<Option<Label>, String> {
+    if let Some(label) = classes.find(text) {
+        return Ok(Some(label));
+    }
     if UNKNOWN.contains(&text) {
         return Ok(None);
     }
@@ -108,7 +113,9 @@ fn parse_line(text: &str) -> Result<Option<Label>, String> {
         return Ok(Some(Label(class)));
     }
     let found: String = text.chars().take(20).collect();
-    Err(format!("{found:?} is not a class; write one number per line, ? where it is not known"))
+    Err(format!(
+        "{found:?} is not a class; write one number or name per line, ? where it is not known"
+    ))
 }
 
 #[cfg(test)]
@@ -122,7 +129,7 @@ mod tests {
     fn read_bytes(bytes: impl AsRef<[u8]>, images: usize) -> Result<Vec<Option<usize>>, String> {
         let folder = folder();
         let path = write(&folder, "labels", bytes);
-        let labels = read(&path, images).map_err(|error| error.to_string())?;
+        let labels = read(&path, images, &Classes::default()).map_err(|error| error.to_string())?;
         Ok(labels.into_iter().map(|label| label.map(|Label(class)| class)).collect())
     }
 

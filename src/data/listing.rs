@@ -1,31 +1,45 @@
-//! Which PNG files a directory or a pattern means, and in which order: as people count, `2.png` before `10.png`.
+//! Which pictures a directory or a pattern means, and in which order: as people count, `2.png` before `10.png`.
 
 use std::cmp::Ordering;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::SampleError;
+use super::picture_file::ENDINGS;
 
 /// Whether a path that does not exist is meant as a pattern.
 pub(super) fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
 }
 
-/// The PNG files of a directory, hidden ones left out; maybe none.
+/// The pictures of a directory, hidden ones left out; maybe none.
 pub(super) fn directory(path: &Path) -> Result<Vec<PathBuf>, SampleError> {
+    entries(path, is_picture)
+}
+
+/// The folders of a directory that hold pictures, hidden ones left out, with these; maybe none.
+pub(super) fn folders(path: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, SampleError> {
+    let folders = entries(path, Path::is_dir)?.into_iter();
+    let with_files = folders.map(|folder| directory(&folder).map(|files| (folder, files)));
+    let found: Result<Vec<_>, SampleError> = with_files.collect();
+    Ok(found?.into_iter().filter(|(_, files)| !files.is_empty()).collect())
+}
+
+fn entries(path: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, SampleError> {
     let fail = |error| SampleError::io(path, error);
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     for entry in fs::read_dir(path).map_err(fail)? {
         let entry = entry.map_err(fail)?;
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if !hidden && is_png(&entry.path()) {
-            files.push(entry.path());
+        if !hidden && wanted(&entry.path()) {
+            found.push(entry.path());
         }
     }
-    Ok(sorted(files))
+    Ok(sorted(found))
 }
 
-/// The files a pattern such as `digits/*.png` matches: at least one, and nothing but PNG files.
+/// The files a pattern such as `digits/*.png` matches: at least one, and nothing but pictures.
 pub(super) fn pattern(pattern: &Path) -> Result<Vec<PathBuf>, SampleError> {
     let refuse = |problem: String| SampleError::no_data(pattern, problem);
     let text = pattern.to_str().ok_or_else(|| refuse("a pattern must be UTF-8".into()))?;
@@ -35,8 +49,11 @@ pub(super) fn pattern(pattern: &Path) -> Result<Vec<PathBuf>, SampleError> {
     let mut files = Vec::new();
     for file in matches {
         let file = file.map_err(|error| refuse(error.to_string()))?;
-        if !is_png(&file) {
-            return Err(refuse(format!("matches {}, which is not a .png file", file.display())));
+        if !is_picture(&file) {
+            let endings = ENDINGS.join(", .");
+            let problem =
+                format!("matches {}, which is not a picture (.{endings})", file.display());
+            return Err(refuse(problem));
         }
         files.push(file);
     }
@@ -46,9 +63,9 @@ pub(super) fn pattern(pattern: &Path) -> Result<Vec<PathBuf>, SampleError> {
     Ok(sorted(files))
 }
 
-fn is_png(path: &Path) -> bool {
-    let png = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
-    png && path.is_file()
+fn is_picture(path: &Path) -> bool {
+    let is_one = |extension: &OsStr| ENDINGS.iter().any(|end| extension.eq_ignore_ascii_case(end));
+    path.extension().is_some_and(is_one) && path.is_file()
 }
 
 fn sorted(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -129,7 +146,7 @@ mod tests {
         for (text, problem) in [
             ("*.png", "no file matches this pattern"),
             ("***.png", "bad pattern: "),
-            ("*", "labels.txt, which is not a .png file"),
+            ("*", "labels.txt, which is not a picture (.png, .jpg, .jpeg, .webp)"),
         ] {
             let error = pattern(&folder.path().join(text)).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");

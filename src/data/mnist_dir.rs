@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use mnist::{Mnist, MnistBuilder};
 
+use super::classes::Classes;
 use super::error::SampleError;
 use super::file::FileReader;
 use super::idx::{self, IdxArray};
@@ -84,7 +85,9 @@ pub(super) fn read(
     }
     let images = idx::read(FileReader::open(&path)?)?;
     let labels = match labels_beside(&path) {
-        Some(file) if with_labels => Some(labels::read(&file, images.shape[0])?),
+        Some(file) if with_labels => {
+            Some(labels::read(&file, images.shape[0], &Classes::default())?)
+        }
         _ => None,
     };
     Ok(MnistSplit { path, images, labels })
@@ -276,8 +279,12 @@ mod tests {
                 read_standard(&directory, split).expect("the standard four files");
             assert_eq!(digits[..5], first);
             let path = image_file(&directory, split).unwrap();
-            let labels =
-                labels::read(&labels_beside(&path).unwrap(), split.standard_len()).unwrap();
+            let labels = labels::read(
+                &labels_beside(&path).unwrap(),
+                split.standard_len(),
+                &Classes::default(),
+            )
+            .unwrap();
             assert_eq!(labels, labels::from_bytes(&digits));
             assert_eq!(idx::read(FileReader::open(&path).unwrap()).unwrap().bytes, images);
         }

@@ -9,10 +9,13 @@
 //! |---|---|
 //! | a directory of the four MNIST files | the `mnist` crate, behind a guard, or else the IDX reader |
 //! | an IDX file, plain or gzipped | the IDX reader |
-//! | a PNG, a directory of PNGs or a pattern such as `digits/*.png` | the `image` crate |
-//! | an `.npy` array, plain or gzipped | the npy reader |
+//! | a PNG, JPEG or WebP, a directory of these, one folder for each class, or a pattern such as `digits/*.png` | the `image` crate |
+//! | an `.npy` array, plain or gzipped, or one in an `.npz` archive | the npy reader |
+//! | the binary batches of CIFAR-10 | the cifar reader |
 
 mod array;
+mod cifar;
+mod classes;
 mod dataset;
 mod error;
 mod file;
@@ -23,8 +26,9 @@ mod listing;
 mod mnist_dir;
 mod npy;
 mod npy_header;
+mod npz;
 mod picture;
-mod png;
+mod picture_file;
 mod sample;
 mod selection;
 mod source;
@@ -32,6 +36,7 @@ mod target_file;
 mod targets;
 
 pub use array::fits;
+pub use classes::Classes;
 pub use dataset::Dataset;
 pub use error::SampleError;
 pub use picture::{Colour, PictureLayout};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::classes::Classes;
+
 /// Which part of an MNIST directory to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
@@ -36,14 +38,19 @@ impl FromStr for Split {
 }
 
 /// Where the images and their labels are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSource {
-    /// A directory (of the MNIST files, or of PNGs), a pattern that matches PNGs, or a file (IDX, `.npy` or PNG).
+    /// A directory (of the MNIST or CIFAR-10 files, of pictures, or of one folder of pictures for each class), a pattern that matches
+    /// pictures, or a file (IDX, `.npy`, `.npz`, a CIFAR-10 batch, or a picture).
     pub path: PathBuf,
     /// The part of an MNIST directory; other sources have no parts.
     pub split: Split,
     /// A file of labels (IDX, `.npy` or text); without one, those that lie beside an MNIST file by convention.
     pub labels: Option<PathBuf>,
+    /// What floats lie in, for all values or for each channel: [0, 1] if none is named.
+    pub ranges: Vec<(f64, f64)>,
+    /// What classes are called, in labels and folders.
+    pub classes: Classes,
 }
 
 #[cfg(test)]

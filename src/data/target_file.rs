@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::classes::Classes;
 use super::error::SampleError;
 use super::file::FileReader;
 use crate::network::Label;
@@ -17,16 +18,21 @@ const LONGEST_TEXT: u64 = 64 << 20;
 pub enum TargetError {
     /// Neither a word, nor a number, nor a file.
     #[error(
-        "`{0}` is neither a target nor a file; write runner-up, all, a label or the name of a CSV file"
+        "--target: `{target}` is neither a target nor a file; write runner-up, all, a label ({choices}) or the name of a CSV file"
     )]
-    Unknown(String),
+    Unknown {
+        /// What was typed.
+        target: String,
+        /// The model's labels.
+        choices: String,
+    },
     /// A label that the model does not have.
-    #[error("--target {label}: the model has the labels 0 to {last}")]
+    #[error("--target {target}: the model has the labels {choices}")]
     NoSuchLabel {
-        /// The label asked for.
-        label: Label,
-        /// The model's last label.
-        last: usize,
+        /// What was typed.
+        target: String,
+        /// The model's labels.
+        choices: String,
     },
     /// A line of the file is wrong.
     #[error("{path}: line {line}: {problem}")]
@@ -52,8 +58,8 @@ pub(super) struct TargetFile {
 }
 
 impl TargetFile {
-    /// Reads a file for a model with `classes` labels and data of `images` images.
-    pub fn read(path: &Path, classes: usize, images: usize) -> Result<Self, TargetError> {
+    /// Reads a file for a model with these classes and data of `images` images.
+    pub fn read(path: &Path, classes: &Classes, images: usize) -> Result<Self, TargetError> {
         let file = FileReader::open(path)?;
         let not_text = file.not("a CSV file with the columns image,target");
         let bytes = file.rest(LONGEST_TEXT)?;
@@ -66,7 +72,7 @@ impl TargetFile {
     }
 
     /// On failure, the line (base 1) and what is wrong with it.
-    fn parse(text: &str, classes: usize, images: usize) -> Result<Self, (usize, String)> {
+    fn parse(text: &str, classes: &Classes, images: usize) -> Result<Self, (usize, String)> {
         let mut rows = Self::default();
         let mut seen = BTreeSet::new();
         let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
@@ -77,18 +83,18 @@ impl TargetFile {
         }
         for (line, text) in lines {
             let fail = |problem: String| (line, problem);
-            let (image, label) = parse_row(text).map_err(fail)?;
+            let (image, target) = parse_row(text).map_err(fail)?;
             if image >= images {
                 return Err(fail(format!(
                     "image {image} (base 0): the data holds {images} images"
                 )));
             }
-            if label.0 >= classes {
-                let last = classes.saturating_sub(1);
-                return Err(fail(format!("target {label}: the model has the labels 0 to {last}")));
-            }
+            let label = classes.find(target).ok_or_else(|| {
+                let choices = classes.choices();
+                fail(format!("target {target}: the model has the labels {choices}"))
+            })?;
             if !seen.insert((image, label)) {
-                return Err(fail(format!("image {image} has the target {label} twice")));
+                return Err(fail(format!("image {image} has the target {target} twice")));
             }
             let labels = rows.labels_from_image.entry(image).or_default();
             if labels.is_empty() {
@@ -103,15 +109,15 @@ impl TargetFile {
     }
 }
 
-fn parse_row(text: &str) -> Result<(usize, Label), String> {
+/// An image, and the target as it is written.
+fn parse_row(text: &str) -> Result<(usize, &str), String> {
     let (image, target) = text
         .split_once(',')
         .filter(|(_, rest)| !rest.contains(','))
         .ok_or_else(|| format!("an image and a target are expected, not {text:?}"))?;
-    let number = |name: &str, text: &str| {
-        number(text.trim()).ok_or_else(|| format!("the {name} {:?} is not a number", text.trim()))
-    };
-    Ok((number("image", image)?, Label(number("target", target)?)))
+    let image = image.trim();
+    let place = number(image).ok_or_else(|| format!("the image {image:?} is not a number"))?;
+    Ok((place, target.trim()))
 }
 
 /// Digits and nothing else.
@@ -133,13 +139,13 @@ mod tests {
     proptest! {
         #[test]
         fn random_text_never_panics(text in "(image,target\n)?[0-9,\n x]{0,30}") {
-            let _ = TargetFile::parse(&text, CLASSES, IMAGES);
+            let _ = TargetFile::parse(&text, &Classes::unnamed(CLASSES), IMAGES);
         }
 
         #[test]
         fn what_is_written_is_read(rows in prop::collection::btree_set((0..IMAGES, 0..CLASSES), 1..40)) {
             let lines: String = rows.iter().map(|(image, label)| format!("{image},{label}\n")).collect();
-            let read = TargetFile::parse(&format!("{HEADER}\n{lines}"), CLASSES, IMAGES).unwrap();
+            let read = TargetFile::parse(&format!("{HEADER}\n{lines}"), &Classes::unnamed(CLASSES), IMAGES).unwrap();
             let flat = read.labels_from_image.iter().flat_map(|(image, labels)| {
                 labels.iter().map(|label| (*image, label.0))
             });

@@ -1,11 +1,14 @@
 //! Which label each image should be made to get: the value of `--target`.
 //!
-//! The trap is a typing error that is taken for a file name: a value that is neither a word nor a number must be an existing file.
+//! The trap is a typing error that is taken for a file name: a value that is neither a word nor a class must be an existing file. What
+//! classes are called is known with the model, so it is decided when that is open.
 
+use std::convert::Infallible;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
+use super::classes::Classes;
 use super::target_file::{TargetError, TargetFile, number};
 use crate::network::Label;
 
@@ -15,22 +18,20 @@ pub enum TargetChoice {
     /// `runner-up`: the label with the second largest logit.
     #[default]
     RunnerUp,
-    /// A label, the same for every image.
-    Label(Label),
     /// `all`: each label but the predicted one.
     All,
-    /// A CSV file with the columns `image,target`.
-    File(PathBuf),
+    /// A class, the same for every image, by its name or number; or else a CSV file with the columns `image,target`.
+    Named(String),
 }
 
 /// Targets that fit a model and its data.
 ///
 /// ```
-/// use rw_adv::data::{TargetChoice, Targets};
+/// use rw_adv::data::{Classes, TargetChoice, Targets};
 /// use rw_adv::network::Label;
 ///
 /// let choice: TargetChoice = "all".parse()?;
-/// let targets: Targets = choice.open(3, 100)?; // three classes, a hundred images
+/// let targets: Targets = choice.open(&Classes::unnamed(3), 100)?; // three classes, a hundred images
 /// let (predicted, runner_up) = (Label(1), Label(2));
 /// assert_eq!(targets.of(0, predicted, runner_up), [Label(0), Label(2)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,49 +52,53 @@ enum TargetRule {
 }
 
 impl FromStr for TargetChoice {
-    type Err = TargetError;
+    type Err = Infallible;
 
-    fn from_str(text: &str) -> Result<Self, TargetError> {
-        match text {
-            "runner-up" => Ok(Self::RunnerUp),
-            "all" => Ok(Self::All),
-            _ => match number(text) {
-                Some(label) => Ok(Self::Label(Label(label))),
-                None if Path::new(text).exists() => Ok(Self::File(text.into())),
-                None => Err(TargetError::Unknown(text.into())),
-            },
-        }
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "runner-up" => Self::RunnerUp,
+            "all" => Self::All,
+            _ => Self::Named(text.into()),
+        })
     }
 }
 
 /// As it can be typed again.
 impl fmt::Display for TargetChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RunnerUp => f.write_str("runner-up"),
-            Self::Label(label) => label.fmt(f),
-            Self::All => f.write_str("all"),
-            Self::File(path) => path.display().fmt(f),
-        }
+        f.write_str(match self {
+            Self::RunnerUp => "runner-up",
+            Self::All => "all",
+            Self::Named(text) => text,
+        })
     }
 }
 
 impl TargetChoice {
-    /// Reads the file, if it is one, and compares with what there is: `classes` labels, `images` images.
+    /// Finds the class or reads the file, and compares with what there is.
     ///
     /// # Errors
-    /// When the file cannot be read or a line is wrong, or a label or image does not exist.
-    pub fn open(&self, classes: usize, images: usize) -> Result<Targets, TargetError> {
+    /// When there is no such class or file, the file cannot be read or a line is wrong, or a label or image does not exist.
+    pub fn open(&self, classes: &Classes, images: usize) -> Result<Targets, TargetError> {
         let rule = match self {
             Self::RunnerUp => TargetRule::RunnerUp,
             Self::All => TargetRule::All,
-            &Self::Label(label) if label.0 >= classes => {
-                return Err(TargetError::NoSuchLabel { label, last: classes.saturating_sub(1) });
-            }
-            &Self::Label(label) => TargetRule::Label(label),
-            Self::File(path) => TargetRule::File(TargetFile::read(path, classes, images)?),
+            Self::Named(text) => match classes.find(text) {
+                Some(label) => TargetRule::Label(label),
+                None if number(text).is_some() => {
+                    let (target, choices) = (text.clone(), classes.choices());
+                    return Err(TargetError::NoSuchLabel { target, choices });
+                }
+                None if Path::new(text).exists() => {
+                    TargetRule::File(TargetFile::read(Path::new(text), classes, images)?)
+                }
+                None => {
+                    let (target, choices) = (text.clone(), classes.choices());
+                    return Err(TargetError::Unknown { target, choices });
+                }
+            },
         };
-        Ok(Targets { rule, classes })
+        Ok(Targets { rule, classes: classes.count() })
     }
 }
 
@@ -104,8 +109,9 @@ impl Targets {
     /// When a label does not exist.
     pub fn one_each(labels: Vec<Label>, classes: usize) -> Result<Self, TargetError> {
         match labels.iter().find(|label| label.0 >= classes) {
-            Some(&label) => {
-                Err(TargetError::NoSuchLabel { label, last: classes.saturating_sub(1) })
+            Some(label) => {
+                let choices = Classes::unnamed(classes).choices();
+                Err(TargetError::NoSuchLabel { target: label.to_string(), choices })
             }
             None => Ok(Self { rule: TargetRule::Each(labels), classes }),
         }
@@ -147,8 +153,8 @@ mod tests {
     const IMAGES: usize = 100;
 
     fn open(text: &str) -> Result<Targets, String> {
-        let choice: TargetChoice = text.parse().map_err(|e: TargetError| e.to_string())?;
-        choice.open(CLASSES, IMAGES).map_err(|e| e.to_string())
+        let choice: TargetChoice = text.parse().unwrap();
+        choice.open(&Classes::unnamed(CLASSES), IMAGES).map_err(|e| e.to_string())
     }
 
     fn open_file(bytes: impl AsRef<[u8]>) -> Result<Targets, String> {
@@ -180,6 +186,24 @@ mod tests {
     }
 
     #[test]
+    fn classes_are_called_by_their_names() {
+        let names = ["cat", "dog", "owl"].map(String::from).to_vec();
+        let classes = Classes::named(3, names).unwrap();
+        let open = |text: &str| {
+            let choice: TargetChoice = text.parse().unwrap();
+            choice.open(&classes, IMAGES).map_err(|e| e.to_string())
+        };
+        assert_eq!(open("dog").unwrap().of(0, Label(0), Label(2)), [Label(1)]);
+        assert_eq!(open("2").unwrap().of(0, Label(0), Label(1)), [Label(2)]);
+        assert!(open("3").unwrap_err().ends_with("the model has the labels cat, dog, owl"));
+        assert!(open("cow").unwrap_err().contains("a label (cat, dog, owl)"));
+        let folder = folder();
+        let path = write(&folder, "targets.csv", "image,target\n5,owl\n5,cat\n");
+        let targets = open(path.to_str().unwrap()).unwrap();
+        assert_eq!(targets.of(5, Label(1), Label(0)), [Label(2), Label(0)]);
+    }
+
+    #[test]
     fn a_list_has_one_label_for_each_image() {
         let targets = Targets::one_each(vec![Label(1), Label(3), Label(8)], CLASSES).unwrap();
         assert_eq!(targets.of(2, Label(3), Label(0)), [Label(8)]);
@@ -193,7 +217,8 @@ mod tests {
         assert_eq!(open("10").unwrap_err(), "--target 10: the model has the labels 0 to 9");
         for text in ["runner_up", "", "-1", "7.0", "no/such/file.csv", "99999999999999999999"] {
             let error = open(text).unwrap_err();
-            let start = format!("`{text}` is neither a target nor a file; write runner-up");
+            let start =
+                format!("--target: `{text}` is neither a target nor a file; write runner-up");
             assert!(error.starts_with(&start), "{error}");
         }
         let folder = folder();
@@ -224,8 +249,8 @@ mod tests {
             ("image,target\n5\n", "line 2: an image and a target are expected, not \"5\""),
             ("image,target\n5,1\n\n5,1,2\n", "line 4: an image and a target are expected"),
             ("image,target\n-5,1\n", "line 2: the image \"-5\" is not a number"),
-            ("image,target\n5,x\n", "line 2: the target \"x\" is not a number"),
-            ("image,target\n5,\n", "line 2: the target \"\" is not a number"),
+            ("image,target\n5,x\n", "line 2: target x: the model has the labels 0 to 9"),
+            ("image,target\n5,\n", "line 2: target : the model has the labels 0 to 9"),
             ("image,target\n5,10\n", "line 2: target 10: the model has the labels 0 to 9"),
             ("image,target\n100,1\n", "line 2: image 100 (base 0): the data holds 100 images"),
             ("image,target\n5,1\n5,1\n", "line 3: image 5 has the target 1 twice"),

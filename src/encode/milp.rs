@@ -2,7 +2,7 @@
 //! their state of a pattern.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -121,7 +121,7 @@ impl<'p> Milp<'p> {
         let stop = || stopped.get() || budget.is_spent();
         let mut callbacks = Callbacks { on_improvement: &mut tell, should_stop: &stop };
         let outcome =
-            lp.solve_with_callbacks(budget.left(), Simplex::Choose, Some(&mut callbacks))?;
+            lp.solve_with_callbacks(budget.wall_left(), Simplex::Choose, Some(&mut callbacks))?;
         work.lps += 1;
         work.iterations += lp.iterations();
         let (best, bound, finished) = match outcome {
@@ -137,28 +137,24 @@ impl<'p> Milp<'p> {
         Ok(SolverRun { best, claimed_bound, finished })
     }
 
-    /// Writes the model for other solvers, in the format (`.mps` or `.lp`) that the name ends in. Columns are called after
-    /// what they mean: `h_1_5` and `z_1_5` are output and state of neuron 5 of the first hidden layer, `up_7` and `down_7` how far input 7 moves
-    /// from where it stands. `offset` is added to the objective.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(mut self, path: &Path, offset: f64) -> Result<(), MilpWriteError> {
+    /// The model with every row and column, for [`MilpFile::write`].
+    pub fn into_file(mut self) -> MilpFile<'p> {
         self.complete();
-        let NetworkLp { lp, neurons, moves, costs, .. } = &mut self.lp;
+        let NetworkLp { lp, neurons, moves, .. } = &self.lp;
         let place =
             |neuron: &UnstableNeuron| format!("{}_{}", neuron.id.layer + 1, neuron.id.index);
+        let mut names = vec![String::new(); lp.cols()];
         for (col, neuron) in neurons.iter() {
-            lp.set_col_name(col, &format!("h_{}", place(neuron)));
+            names[col.0] = format!("h_{}", place(neuron));
         }
         for column in moves.columns() {
             let direction = if column.at.sign > 0.0 { "up" } else { "down" };
-            lp.set_col_name(column.col, &format!("{direction}_{}", column.at.pixel));
+            names[column.col.0] = format!("{direction}_{}", column.at.pixel);
         }
         for (&col, (_, neuron)) in self.col_from_state.iter().zip(neurons.iter()) {
-            lp.set_col_name(col, &format!("z_{}", place(neuron)));
+            names[col.0] = format!("z_{}", place(neuron));
         }
-        Ok(lp.write(path, costs.constant + offset)?)
+        MilpFile { lp: self.lp, names }
     }
 
     /// Adds every move and row that is still missing, and the binaries.
@@ -203,6 +199,31 @@ impl<'p> Milp<'p> {
             values[col.0] = amount;
         }
         values
+    }
+}
+
+/// A MILP as a file for other solvers. Columns are called after what they mean: `h_1_5` and `z_1_5` are output and state of neuron 5 of the first
+/// hidden layer, `up_7` and `down_7` how far input 7 moves from where it stands, and `one` is 1 and carries the constant of the objective.
+pub struct MilpFile<'p> {
+    lp: NetworkLp<'p>,
+    /// By column.
+    names: Vec<String>,
+}
+
+impl MilpFile<'_> {
+    /// Writes the file, in the format (`.mps` or `.lp`) that its name ends in. `offset` is added to the objective.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path, offset: f64) -> Result<(), MilpWriteError> {
+        Ok(self.lp.lp.write(path, &self.names, self.lp.costs.constant + offset)?)
+    }
+
+    /// The input at a solution that another solver gave: the value of each column by its name, 0 for those without one.
+    pub fn point(&self, value_from_name: &HashMap<String, f64>) -> Vec<f64> {
+        let value = |name| value_from_name.get(name).copied().filter(|v| v.is_finite());
+        let cols: Vec<f64> = self.names.iter().map(|name| value(name).unwrap_or(0.0)).collect();
+        self.lp.point(&cols)
     }
 }
 

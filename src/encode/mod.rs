@@ -22,7 +22,7 @@ mod vertices;
 pub use dense_region::dense_region_value;
 pub use error::{EncodeError, MilpWriteError};
 pub use interior::interior_point;
-pub use milp::{Milp, MilpSolution};
+pub use milp::{Milp, MilpFile, MilpSolution};
 pub use network_lp::WarmStart;
 pub use part::{PartRelaxation, PartSolution};
 pub use region::{RegionLp, RegionOptimum};

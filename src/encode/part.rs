@@ -19,8 +19,8 @@ const PENALTY: f64 = 1e3;
 pub struct PartSolution {
     /// The input, inside the set.
     pub point: Vec<f64>,
-    /// How far the output of each unstable neuron is above what its ReLU gives, in the order of [`PartRelaxation::neurons`].
-    pub excess: Vec<f64>,
+    /// How far the output of each unstable neuron is above what its ReLU gives, layer by layer.
+    pub excesses: Vec<(NeuronId, f64)>,
     /// Where the LP ended, for the LP of a part of this part.
     pub warm_start: WarmStart,
     /// The duals, for [`LinearBounds::dual_bound`].
@@ -34,12 +34,14 @@ pub struct PartRelaxation<'p> {
 
 impl<'p> PartRelaxation<'p> {
     /// The relaxation with envelopes over the part of the set in which neurons have these signs, as far as a penalty enforces them. `bounds` are
-    /// those of the part; `warm_start` is where an LP of the same set ended.
+    /// those of the part; `warm_start` is where an LP of the same set ended. If `soft`, the hulls of unstable neurons may be missed at a price, too:
+    /// intervals that are narrowed by a cut may leave no point.
     pub fn new(
         problem: &'p Problem,
         bounds: &'p LinearBounds,
         signs: &[Sign],
         warm_start: Option<&WarmStart>,
+        soft: bool,
     ) -> Self {
         let split = NeuronSplit::by_stability(&problem.network, bounds.neurons());
         let mut lp = NetworkLp::new(problem, split);
@@ -48,6 +50,9 @@ impl<'p> PartRelaxation<'p> {
         let weights = lp.affine.output_weights().iter();
         let largest = weights.fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
         lp.signs.soften(&mut lp.lp, PENALTY * largest);
+        if soft {
+            lp.soften_hulls(PENALTY * largest);
+        }
         match warm_start {
             Some(warm_start) => lp.start_warm(warm_start),
             None => lp.start_cold(),
@@ -55,25 +60,20 @@ impl<'p> PartRelaxation<'p> {
         Self { lp }
     }
 
-    /// The unstable neurons of the part, layer by layer.
-    pub fn neurons(&self) -> impl Iterator<Item = NeuronId> + '_ {
-        self.lp.neurons.iter().map(|(_, neuron)| neuron.id)
-    }
-
-    /// Solves the relaxation. `Ok(None)`: the solver calls it infeasible, which no part is.
+    /// Solves the relaxation. `Ok(None)`: the solver calls it infeasible, which no part is, unless it is behind a cut.
     ///
     /// # Errors
     /// When the time is up or the solver fails.
     pub fn solve(&mut self, budget: &Budget) -> Result<Option<PartSolution>, EncodeError> {
         let optimum = self.lp.solve(budget)?;
         Ok(optimum.map(|NetworkOptimum { solution, point, pre_activations }| {
-            let excess = self.lp.neurons.iter().map(|(col, neuron)| {
+            let excesses = self.lp.neurons.iter().map(|(col, neuron)| {
                 let g = pre_activations[neuron.id.layer][neuron.id.index];
-                solution.cols[col.0] - g.max(0.0)
+                (neuron.id, solution.cols[col.0] - g.max(0.0))
             });
             PartSolution {
                 point,
-                excess: excess.collect(),
+                excesses: excesses.collect(),
                 warm_start: self.lp.warm_start(&solution),
                 multipliers: self.multipliers(&solution),
             }

@@ -218,14 +218,15 @@ impl<'p> RegionLp<'p> {
         for neuron @ NeuronId { layer, index } in self.problem.network.relus() {
             let g = self.held.pre_activations(layer)[index];
             let violation = if pattern.get(layer, index) { -g } else { g };
-            let has_row = self.rows.contains(neuron);
-            if has_row && violation > tolerance::BROKEN_ROW {
+            if violation.is_nan() || violation <= tolerance::VIOLATION {
+                continue;
+            }
+            if !self.rows.contains(neuron) {
+                violated.push((violation, neuron, ()));
+            } else if violation > tolerance::BROKEN_ROW {
                 return Err(EncodeError::Trouble(format!(
                     "{neuron:?} breaks its row by {violation:.1e}"
                 )));
-            }
-            if !has_row && violation > tolerance::VIOLATION {
-                violated.push((violation, neuron, ()));
             }
         }
         Ok(worst_first(violated, ADDED_ROWS).map(|(neuron, ())| neuron).collect())

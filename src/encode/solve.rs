@@ -60,10 +60,10 @@ pub(super) fn solve(
         return Err(EncodeError::Budget);
     }
     work.lps += 1;
-    // Time is a limit of the solver's own; that the work was cancelled it has to be told.
-    let (mut nothing, should_stop) = (|_: &[f64]| (), || budget.is_cancelled());
+    // The solver's own limit is on the wall clock, which may be another one than the budget's; it also has to be told that the work was cancelled.
+    let (mut nothing, should_stop) = (|_: &[f64]| (), || budget.is_spent());
     let mut callbacks = Callbacks { on_improvement: &mut nothing, should_stop: &should_stop };
-    let outcome = lp.solve_with_callbacks(budget.left(), simplex, Some(&mut callbacks))?;
+    let outcome = lp.solve_with_callbacks(budget.wall_left(), simplex, Some(&mut callbacks))?;
     work.operations += lp.iterations() * (lp.rows() + lp.cols());
     match outcome {
         LpOutcome::Optimal(solution) => {

@@ -31,6 +31,12 @@ impl Entries {
         }
         self.starts.push(self.index.len());
     }
+
+    /// The entries of one item.
+    pub fn item(&self, k: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.starts[k]..self.starts[k + 1];
+        self.index[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
 }
 
 /// Rows to add in one call of [`LpModel::add_rows`](super::LpModel::add_rows).

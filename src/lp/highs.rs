@@ -6,7 +6,7 @@
 //! - `addRows`, `addCols`: the crate adds rows and columns one by one, and HiGHS copies its whole matrix for each row;
 //! - `changeColBounds`: the crate takes only rows and columns that it has added itself;
 //! - `changeColsCostByRange`, `changeRowBounds`, `changeColIntegrality`, `getBasis`, `setBasis`, `clearModel`,
-//!   `clearSolver`, `passColName`, `changeObjectiveOffset`, `writeModel`, `setCallback`, `startCallback`,
+//!   `clearSolver`, `getNumNz`, `getRowsByRange`, `setCallback`, `startCallback`,
 //!   `stopCallback`, `zeroAllClocks`, `getRunTime`, `version*`: the crate has none of these;
 //! - `run`: the crate's `try_solve` consumes the model and frees it when HiGHS reports an error. We then still want to
 //!   ask what is known and to try again cold. It also logs a warning for each limit reached;
@@ -20,7 +20,7 @@
 //! - `time_limit` counts from the creation of the object: the clocks are zeroed before each run;
 //! - a refused `addCols` or `addRows` leaves half of what was added: the caller checks everything before.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -252,27 +252,40 @@ impl Highs {
         set.map_err(|_| LpError::Refused { call: "a start" })
     }
 
-    /// Names a column, for [`Highs::write`].
-    pub fn set_col_name(&mut self, col: usize, name: &str) -> Result<(), LpError> {
-        let name =
-            CString::new(name).map_err(|_| LpError::Refused { call: "a name with a zero" })?;
-        let highs = self.model.as_mut_ptr();
-        // SAFETY: a live object and a C string, which HiGHS copies; HiGHS checks the column.
-        let status = unsafe { raw::Highs_passColName(highs, int(col), name.as_ptr()) };
-        accepted(status, "a column's name")
-    }
-
-    /// Writes the model, with `offset` added to its objective, in the format that the file's ending names.
-    pub fn write(&mut self, path: &CStr, offset: f64) -> Result<(), LpError> {
-        let highs = self.model.as_mut_ptr();
-        // SAFETY: a live object and a C string.
+    /// All rows as HiGHS holds them: what it took for zero is gone.
+    pub fn rows(&self) -> Result<NewRows, LpError> {
+        let (highs, count) = (self.model.as_ptr(), self.model.num_rows());
+        if count == 0 {
+            return Ok(NewRows::default());
+        }
+        // SAFETY: a live object.
+        let entries = usize::try_from(unsafe { raw::Highs_getNumNz(highs) }).unwrap_or(0);
+        let (mut lowers, mut uppers) = (vec![0.0; count], vec![0.0; count]);
+        let (mut starts, mut index) = (vec![0; count], vec![0; entries]);
+        let mut values = vec![0.0; entries];
+        let (mut got, mut nonzeros): (HighsInt, HighsInt) = (0, 0);
+        // SAFETY: sides and starts have room for every row, the rest for every entry of the matrix.
         let status = unsafe {
-            raw::Highs_changeObjectiveOffset(highs, offset);
-            let status = raw::Highs_writeModel(highs, path.as_ptr());
-            raw::Highs_changeObjectiveOffset(highs, 0.0);
-            status
+            raw::Highs_getRowsByRange(
+                highs,
+                0,
+                int(count) - 1,
+                &mut got,
+                lowers.as_mut_ptr(),
+                uppers.as_mut_ptr(),
+                &mut nonzeros,
+                starts.as_mut_ptr(),
+                index.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
         };
-        accepted(status, "write the model")
+        accepted(status, "read the rows")?;
+        let sizes = |from: &[HighsInt]| -> Vec<usize> {
+            from.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect()
+        };
+        starts.push(nonzeros);
+        let entries = Entries { starts: sizes(&starts), index: sizes(&index), values };
+        Ok(NewRows { lowers, uppers, entries })
     }
 
     /// Forgets the basis and everything else that the last run left.

@@ -28,6 +28,7 @@ mod request;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use basis::{Basis, BasisStatus};
 pub use entries::{Col, NewCols, NewRows, Row};
@@ -35,3 +36,4 @@ pub use highs::version as solver_version;
 pub use model::LpModel;
 pub use outcome::{ClaimedBound, LpError, LpOutcome, LpProgress, LpSolution};
 pub use request::{Callbacks, Simplex};
+pub use write::CONSTANT_COLUMN;

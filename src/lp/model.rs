@@ -4,9 +4,8 @@
 //! never reaches the solver: the model remembers the first such fault, ignores later edits, and every solve reports the
 //! fault until [`LpModel::clear`].
 
-use std::ffi::CString;
 use std::fmt;
-use std::fs::File;
+use std::fs;
 use std::path::Path;
 
 use super::basis::Basis;
@@ -15,6 +14,7 @@ use super::entries::{Col, NewCols, NewRows, Row};
 use super::highs::Highs;
 use super::outcome::LpError;
 use super::program::{LpBounds, Program};
+use super::write::ProgramFile;
 
 /// One live linear program `max c·x` under `lower ≤ A·x ≤ upper` and `lower ≤ x ≤ upper`, solved in one thread.
 ///
@@ -43,7 +43,7 @@ impl fmt::Debug for LpModel {
         f.debug_struct("LpModel")
             .field("cols", &self.cols())
             .field("rows", &self.rows())
-            .field("is_milp", &self.program.is_milp)
+            .field("is_milp", &self.program.is_milp())
             .field("fault", &self.fault)
             .finish_non_exhaustive()
     }
@@ -178,7 +178,7 @@ impl LpModel {
     pub fn set_integer(&mut self, col: Col) {
         self.edit(|model| {
             model.has_col(col)?;
-            model.program.is_milp = true;
+            model.program.integers.insert(col.0);
             model.highs.set_integer(col.0)
         });
     }
@@ -194,27 +194,21 @@ impl LpModel {
         });
     }
 
-    /// Names a column; names matter to [`LpModel::write`] only. All columns are named, each differently, or none.
-    pub fn set_col_name(&mut self, col: Col, name: &str) {
-        self.edit(|model| {
-            model.has_col(col)?;
-            model.highs.set_col_name(col.0, name)
-        });
-    }
-
-    /// Writes the model to a file for other solvers: in MPS if its name ends in `.mps`, in the LP format if in `.lp`. `offset`
-    /// is added to the objective.
+    /// Writes the model to a file for other solvers: in MPS if its name ends in `.mps`, else in the LP format. `names` has one name for each
+    /// column, all different, none of them [`CONSTANT_COLUMN`](super::CONSTANT_COLUMN): that is a column more, fixed at 1, whose cost is `constant`.
     ///
     /// # Errors
     ///
     /// If an edit was at fault, or the file cannot be written.
-    pub fn write(&mut self, path: &Path, offset: f64) -> Result<(), LpError> {
+    pub fn write(&self, path: &Path, names: &[String], constant: f64) -> Result<(), LpError> {
         self.without_fault()?;
-        // The solver crashes if it cannot open the file.
-        File::create(path).map_err(|error| LpError::Unwritable(error.to_string()))?;
-        let refused = LpError::Refused { call: "a path that is no text" };
-        let path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or(refused)?;
-        self.highs.write(&path, offset)
+        check::same_length("names", names.len(), self.cols())?;
+        check::finite("constant", &[constant])?;
+        let rows = self.highs.rows()?;
+        let file = ProgramFile::new(&self.program, &rows, names, constant);
+        let is_mps = path.extension().is_some_and(|end| end == "mps");
+        let text = if is_mps { file.mps() } else { file.lp() };
+        fs::write(path, text).map_err(|error| LpError::Unwritable(error.to_string()))
     }
 
     /// The basis that the next solve would start from.

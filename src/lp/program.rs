@@ -1,5 +1,7 @@
 //! What is known of a program without its matrix: enough to check each answer of the solver.
 
+use std::collections::BTreeSet;
+
 use super::highs::RunValues;
 use super::outcome::{ClaimedBound, LpOutcome, LpSolution};
 use crate::tolerance;
@@ -31,8 +33,8 @@ pub(super) struct Program {
     pub costs: Vec<f64>,
     pub cols: Vec<LpBounds>,
     pub rows: Vec<LpBounds>,
-    /// Some column takes whole numbers only.
-    pub is_milp: bool,
+    /// The columns that take whole numbers only.
+    pub integers: BTreeSet<usize>,
 }
 
 impl Program {
@@ -41,7 +43,12 @@ impl Program {
         self.costs.clear();
         self.cols.clear();
         self.rows.clear();
-        self.is_milp = false;
+        self.integers.clear();
+    }
+
+    /// Some column takes whole numbers only.
+    pub fn is_milp(&self) -> bool {
+        !self.integers.is_empty()
     }
 
     /// Some lower bound is above its upper bound.
@@ -71,7 +78,7 @@ impl Program {
         if values.cols.len() != self.cols.len() {
             return Err("the solver has no point to show".into());
         }
-        if !self.is_milp && values.duals.len() != self.rows.len() {
+        if !self.is_milp() && values.duals.len() != self.rows.len() {
             return Err("the solver has no duals to show".into());
         }
         let outside = |bounds: &[LpBounds], values: &[f64]| {

@@ -44,7 +44,7 @@ impl LpModel {
         if self.program.cols.is_empty() {
             return Ok(self.program.solve_without_cols());
         }
-        let status = if self.program.is_milp {
+        let status = if self.program.is_milp() {
             self.run_milp(time_limit, start, callbacks)?
         } else {
             self.run_lp(time_limit, simplex, callbacks)?
@@ -111,7 +111,7 @@ impl LpModel {
     fn solution(&self) -> Result<LpSolution, String> {
         let values = self.highs.values();
         let objective = self.program.check(&values)?;
-        let bound = if self.program.is_milp {
+        let bound = if self.program.is_milp() {
             self.highs.mip_bound().unwrap_or(f64::INFINITY)
         } else {
             objective
@@ -128,7 +128,7 @@ impl LpModel {
 
     fn progress(&self) -> LpProgress {
         let values = self.highs.values();
-        let bound = if self.program.is_milp {
+        let bound = if self.program.is_milp() {
             self.highs.mip_bound().filter(|bound| bound.is_finite())
         } else {
             values.dual_feasible.then_some(values.objective)

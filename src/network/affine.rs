@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use faer::{Mat, MatRef};
 
-use super::dense::DenseMatrix;
+use super::weights::{MapRow, Weights};
 
 /// One affine map `g = W h + b`.
 #[derive(Clone)]
 pub struct AffineMap {
     /// Networks that begin with the same layers share them.
-    weights: Arc<DenseMatrix>,
+    weights: Arc<Weights>,
     bias: Vec<f64>,
 }
 
@@ -45,23 +45,22 @@ impl AffineMap {
         weight: impl FnMut(usize, usize) -> f64,
         bias: Vec<f64>,
     ) -> Self {
-        let weights = DenseMatrix::new(Mat::from_fn(outputs, inputs, weight));
+        let weights = Weights::from_dense(Mat::from_fn(outputs, inputs, weight));
         Self { weights: Arc::new(weights), bias }
     }
 
-    /// The map with these weights, for each output the inputs that have one, and this bias.
-    pub(crate) fn from_sparse_rows<'r>(
+    /// The map with these weights, for each output the inputs that have one, ascending, and this bias.
+    pub(crate) fn from_sparse_rows<R: Iterator<Item = (u32, f64)>>(
         inputs: usize,
-        rows: impl ExactSizeIterator<Item = &'r [(u32, f64)]>,
+        rows: impl ExactSizeIterator<Item = R> + Clone,
         bias: Vec<f64>,
     ) -> Self {
-        let mut weights = Mat::zeros(rows.len(), inputs);
-        for (output, row) in rows.enumerate() {
-            for &(input, weight) in row {
-                weights[(output, input as usize)] = weight;
-            }
-        }
-        Self { weights: Arc::new(DenseMatrix::new(weights)), bias }
+        Self { weights: Arc::new(Weights::from_sparse_rows(inputs, rows)), bias }
+    }
+
+    /// Whether most weights are 0 and not stored.
+    pub fn is_sparse(&self) -> bool {
+        matches!(&*self.weights, Weights::Sparse(_))
     }
 
     /// Number of values that it takes.
@@ -85,13 +84,13 @@ impl AffineMap {
     }
 
     /// The weights of one output with the inputs they belong to, ascending. Zeros may be left out.
-    pub fn row(&self, output: usize) -> impl DoubleEndedIterator<Item = (usize, f64)> + '_ {
-        self.weights.row(output).iter().copied().enumerate()
+    pub fn row(&self, output: usize) -> MapRow<'_> {
+        self.weights.row(output)
     }
 
     /// The weights of one output, one for each input.
     pub fn dense_row(&self, output: usize) -> Cow<'_, [f64]> {
-        Cow::Borrowed(self.weights.row(output))
+        self.weights.dense_row(output)
     }
 
     /// The rows of some outputs, each times `factor`, as the columns of a block.
@@ -104,9 +103,18 @@ impl AffineMap {
         block
     }
 
-    /// The weights of some inputs: one column for each.
-    pub(super) fn column_block(&self, inputs: &[usize]) -> Mat<f64> {
-        self.weights.columns(inputs)
+    /// The weights of some inputs in some outputs: one column for each output.
+    pub(super) fn weights_at(&self, inputs: &[usize], outputs: &[usize]) -> Mat<f64> {
+        Mat::from_fn(inputs.len(), outputs.len(), |j, k| self.weight(outputs[k], inputs[j]))
+    }
+
+    /// Some rows of `Wᵀ V`, those of these inputs, for a block `V` of columns.
+    pub(super) fn transposed_product_at(
+        &self,
+        inputs: &[usize],
+        block: MatRef<'_, f64>,
+    ) -> Mat<f64> {
+        self.weights.transposed_product_at(inputs, block)
     }
 
     /// `out = W h + b`. Fast where `h` is mostly zeros.
@@ -115,6 +123,14 @@ impl AffineMap {
     /// When the lengths are not those of the map.
     pub fn apply(&self, h: &[f64], out: &mut [f64]) {
         out.copy_from_slice(&self.bias);
+        self.weights.add_product(h, out);
+    }
+
+    /// `out += W h`.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub(crate) fn add_product(&self, h: &[f64], out: &mut [f64]) {
         self.weights.add_product(h, out);
     }
 
@@ -153,15 +169,21 @@ impl AffineMap {
         (0..self.outputs()).map(magnitude).collect()
     }
 
+    /// The same map, stored dense.
+    #[cfg(test)]
+    pub(crate) fn stored_dense(&self) -> Self {
+        Self { weights: Arc::new(self.weights.stored_dense()), bias: self.bias.clone() }
+    }
+
     /// The map with the absolute values of the weights, and no bias.
     pub(crate) fn absolute(&self) -> Self {
-        let weight = |i, j| self.weight(i, j).abs();
-        Self::from_fn(self.outputs(), self.inputs(), weight, vec![0.0; self.outputs()])
+        let weights = Arc::new(self.weights.absolute());
+        Self { weights, bias: vec![0.0; self.outputs()] }
     }
 
     /// Number of weights and biases that are stored.
     pub fn parameters(&self) -> usize {
-        self.outputs() * (self.inputs() + 1)
+        self.weights.entries() + self.outputs()
     }
 
     pub(super) fn is_finite(&self) -> bool {

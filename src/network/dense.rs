@@ -42,9 +42,13 @@ impl DenseMatrix {
         self.columns[(output, input)]
     }
 
-    /// Some of the columns.
-    pub fn columns(&self, inputs: &[usize]) -> Mat<f64> {
-        Mat::from_fn(self.outputs(), inputs.len(), |i, j| self.columns[(i, inputs[j])])
+    /// Some rows of `Wᵀ V`.
+    pub fn transposed_product_at(&self, inputs: &[usize], block: MatRef<'_, f64>) -> Mat<f64> {
+        let columns =
+            Mat::from_fn(self.outputs(), inputs.len(), |i, j| self.columns[(i, inputs[j])]);
+        let mut out = Mat::zeros(inputs.len(), block.ncols());
+        matmul(out.as_mut(), Accum::Replace, columns.transpose(), block, 1.0, Par::Seq);
+        out
     }
 
     /// `out += W v`.

@@ -1,7 +1,6 @@
 //! Backward passes: gradients, and the slopes of single neurons in single pixels.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par};
+use faer::Mat;
 
 use super::chain::Network;
 use super::neuron::NeuronId;
@@ -74,7 +73,7 @@ impl Network {
         pattern: &ActivationPattern,
     ) -> Mat<f64> {
         let mut slopes = Mat::zeros(pixels.len(), neurons.len());
-        let first = self.affine(0).column_block(pixels);
+        let first = self.affine(0);
         for layer in 0..self.hidden().len() {
             let places: Vec<usize> =
                 (0..neurons.len()).filter(|&k| neurons[k].layer == layer).collect();
@@ -82,29 +81,33 @@ impl Network {
             if places.is_empty() {
                 continue;
             }
-            if layer == 0 {
-                for (&k, output) in places.iter().zip(outputs) {
-                    for j in 0..pixels.len() {
-                        slopes[(j, k)] = first[(output, j)];
-                    }
-                }
-                continue;
-            }
-            // From the neurons back to the first layer's outputs, then only to the chosen pixels.
-            let mut back = self.affine(layer).row_block(&outputs, 1.0);
-            for below in (1..layer).rev() {
-                mask(&mut back, below, pattern);
-                back = self.affine(below).apply_transposed_to_block(back.as_ref());
-            }
-            mask(&mut back, 0, pattern);
-            let mut part = Mat::zeros(pixels.len(), places.len());
-            let first = first.transpose();
-            matmul(part.as_mut(), Accum::Replace, first, back.as_ref(), 1.0, Par::Seq);
+            let part = if layer == 0 {
+                first.weights_at(pixels, &outputs)
+            } else {
+                let back = self.back_to_first(layer, &outputs, pattern);
+                first.transposed_product_at(pixels, back.as_ref())
+            };
             for (column, &k) in places.iter().enumerate() {
                 slopes.col_as_slice_mut(k).copy_from_slice(part.col_as_slice(column));
             }
         }
         slopes
+    }
+
+    /// The slopes of neurons behind the first layer with respect to the first layer's outputs: one column per neuron.
+    fn back_to_first(
+        &self,
+        layer: usize,
+        outputs: &[usize],
+        pattern: &ActivationPattern,
+    ) -> Mat<f64> {
+        let mut back = self.affine(layer).row_block(outputs, 1.0);
+        for below in (1..layer).rev() {
+            mask(&mut back, below, pattern);
+            back = self.affine(below).apply_transposed_to_block(back.as_ref());
+        }
+        mask(&mut back, 0, pattern);
+        back
     }
 }
 

@@ -14,8 +14,10 @@ mod neuron;
 mod pattern;
 #[cfg(test)]
 pub(crate) mod random;
+mod sparse;
 pub mod torch;
 mod trace;
+mod weights;
 mod with_inputs;
 
 pub use affine::AffineMap;
@@ -28,3 +30,4 @@ pub use layer::{Layer, LayerRounding};
 pub use neuron::{Activation, NeuronId};
 pub use pattern::ActivationPattern;
 pub use trace::Trace;
+pub use weights::MapRow;

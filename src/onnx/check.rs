@@ -18,8 +18,11 @@ const SEED: u64 = 0x0227_5eed;
 /// Inputs of each kind: uniform in the box, sparse like a drawing, corners of the box, and outside it.
 const PER_KIND: usize = 50;
 
-/// The same for a graph of hundreds of nodes.
-const PER_KIND_OF_LONG: usize = 5;
+/// The same for a graph of hundreds of nodes, or one with very many weights.
+const FEWEST_PER_KIND: usize = 5;
+
+/// Products with weights that the check takes at most, about, in all its runs.
+const MOST_PRODUCTS: usize = 1 << 27;
 
 /// Unit roundoff of f32.
 const F32_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
@@ -45,7 +48,10 @@ pub(super) fn compare(network: &Network, runner: &TractRunner) -> Result<Agreeme
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut trace = Trace::new(network);
     let allowance = LogitAllowance::new(network);
-    let per_kind = if runner.is_long() { PER_KIND_OF_LONG } else { PER_KIND };
+    let per_kind = match runner.is_long() {
+        true => FEWEST_PER_KIND,
+        false => (MOST_PRODUCTS / (4 * network.parameters())).clamp(FEWEST_PER_KIND, PER_KIND),
+    };
     let mut agreement =
         Agreement { inputs: 4 * per_kind, largest_difference: 0.0, largest_fraction: 0.0 };
     for number in 0..agreement.inputs {

@@ -13,6 +13,7 @@ mod graph;
 mod guard;
 mod lower;
 mod model;
+mod normalisation;
 mod runner;
 mod unfolded;
 mod upsample;
@@ -23,6 +24,7 @@ pub use file::sha256;
 pub use graph::{NodeNote, Role, operators};
 pub use guard::{catches_panics, silence_caught_panics};
 pub use model::OnnxModel;
+pub use normalisation::Normalisation;
 pub use runner::{ReplayError, TractRunner};
 
 /// The oldest opset that is read, and the newest that tests cover. Newer ones are read, too.

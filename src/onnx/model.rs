@@ -33,6 +33,8 @@ pub struct OnnxModel {
     pub agreement: Agreement,
     /// The file's opset.
     pub opset: i64,
+    /// What the file calls the classes, in the order of the outputs; none, if it has no names for them.
+    pub class_names: Vec<String>,
     /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files, or one of several outputs was chosen, it covers
     /// these, too (docs/files.md).
     pub sha256: String,
@@ -68,7 +70,19 @@ impl OnnxModel {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, OnnxError> {
-        guarded(name, || load(name, bytes, None))
+        Self::from_bytes_output(name, bytes, None)
+    }
+
+    /// The same for one output of a file that has several.
+    ///
+    /// # Errors
+    /// As [`load_output`](Self::load_output).
+    pub fn from_bytes_output(
+        name: &Path,
+        bytes: &[u8],
+        output: Option<&str>,
+    ) -> Result<Self, OnnxError> {
+        guarded(name, || load(name, bytes, output))
     }
 }
 
@@ -110,10 +124,20 @@ fn load(path: &Path, stored: &[u8], output: Option<&str>) -> Result<OnnxModel, O
         network.widths(),
         agreement.largest_difference
     );
-    let LogitGraph { notes, opset, final_ops, .. } = graph;
+    let LogitGraph { notes, opset, final_ops, class_names, .. } = graph;
     let (network, nodes) = (Arc::new(network), notes.into());
     let final_ops = final_ops.iter().map(|op| op.op().to_owned()).collect();
-    Ok(OnnxModel { network, replay, input_dims, final_ops, nodes, agreement, opset, sha256 })
+    Ok(OnnxModel {
+        network,
+        replay,
+        input_dims,
+        final_ops,
+        nodes,
+        agreement,
+        opset,
+        class_names,
+        sha256,
+    })
 }
 
 /// Whether the file decides between two classes by the sign of one logit, which a Sigmoid makes a probability.

@@ -7,7 +7,8 @@ use super::evidence::Certificate;
 use super::file::{Claim, Leaf};
 use super::part::ProofPart;
 use super::side::ProofSide;
-use crate::bounds::{BoundedPart, Part};
+use crate::bounds::{BoundedPart, Part, SplitSide};
+use crate::sets::Half;
 
 /// The parts of a claim, each once, those that others take intervals from before these.
 #[derive(Default)]
@@ -45,11 +46,20 @@ pub struct ProvenLeaf {
     pub certificate: Arc<Certificate>,
 }
 
+/// Which way leads to a part at each split.
+fn path(part: &Part) -> Vec<bool> {
+    let is_first = |side: SplitSide| match side {
+        SplitSide::Pixel(_, half) | SplitSide::Input(_, half) => half == Half::AtLeast,
+        SplitSide::Neuron(sign) => sign.on,
+    };
+    part.sides().into_iter().map(is_first).collect()
+}
+
 impl Claim {
     /// The claim that leaves which cover a set prove together.
     pub fn new(f32: bool, bound: f64, leaves: &[ProvenLeaf]) -> Self {
         let mut list = PartList::default();
-        let leaf = |ProvenLeaf { part, bound, certificate }: &ProvenLeaf| Leaf {
+        let mut leaf = |ProvenLeaf { part, bound, certificate }: &ProvenLeaf| Leaf {
             sides: part.sides().into_iter().map(ProofSide::from).collect(),
             // An empty part has no bound, and files no infinities.
             bound: bound.max(f64::MIN),
@@ -57,7 +67,11 @@ impl Claim {
             part: list.place(&certificate.bounded),
             evidence: certificate.evidence.clone(),
         };
-        let leaves = leaves.iter().map(leaf).collect();
+        // In the order of the tree, in which a checker finds what parts take from others soon after it was made.
+        let mut leaves: Vec<(Vec<bool>, &ProvenLeaf)> =
+            leaves.iter().map(|leaf| (path(&leaf.part), leaf)).collect();
+        leaves.sort_by(|a, b| a.0.cmp(&b.0));
+        let leaves = leaves.into_iter().map(|(_, proven)| leaf(proven)).collect();
         Self { f32, bound, parts: list.parts, leaves }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{LineEntry, line_entries};
+use super::evidence::Evidence;
 use super::side::ProofSide;
-use crate::bounds::{BoundedPart, Guide, GuideLine};
+use crate::bounds::{BoundedPart, Cut, CutBy, Guide, GuideLine};
 
 /// A part in which all neurons were bounded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,8 +36,9 @@ pub struct GuideEntry {
 pub struct ProofCut {
     /// The value that points of interest have at least. A bound behind the cut is at least this.
     pub goal: f64,
-    /// The lines that give the linear function above the objective.
-    pub lines: Vec<Vec<LineEntry>>,
+    /// What gives the linear function above the objective: lines or multipliers.
+    #[serde(flatten)]
+    pub by: Evidence,
 }
 
 impl GuideEntry {
@@ -69,8 +70,13 @@ pub(super) fn guide(entries: &[GuideEntry], widths: &[usize]) -> Option<Guide> {
 impl ProofPart {
     pub(super) fn new(part: &BoundedPart, parent: Option<usize>) -> Self {
         let guide = part.guide().map(|guide| &guide.layers);
-        let cut =
-            part.cut().map(|cut| ProofCut { goal: cut.goal, lines: line_entries(&cut.lines) });
+        let cut = part.cut().map(|Cut { goal, by }| ProofCut {
+            goal: *goal,
+            by: match by {
+                CutBy::Lines(lines) => Evidence::lines(lines),
+                CutBy::Multipliers(multipliers) => Evidence::multipliers(multipliers),
+            },
+        });
         Self {
             parent,
             sides: part.part().sides().into_iter().map(ProofSide::from).collect(),

@@ -7,9 +7,10 @@ use super::error::ProofError;
 use super::evidence::{Evidence, relu_lines};
 use super::file::Leaf;
 use super::part::{self, ProofCut, ProofPart};
+use super::side::ProofSide;
 use crate::bounds::{
-    Arithmetic, BoundedPart, Cut, GuideSource, LinearBounds, Multipliers, NeuronBounds,
-    NeuronDuals, Part, PartStart, Sign, SplitSide, UpperRelaxation,
+    Arithmetic, BoundedPart, Cut, CutBy, Guide, GuideSource, LinearBounds, Multipliers,
+    NeuronBounds, NeuronDuals, Part, PartStart, Sign, SplitSide, UpperRelaxation,
 };
 use crate::budget::Budget;
 use crate::network::Network;
@@ -77,7 +78,7 @@ impl<'r> LeafReplay<'r> {
         };
         let after: Vec<SplitSide> = after.iter().map(|&side| side.into()).collect();
         let part = if after.iter().all(|side| side.sign().is_some()) {
-            signed(linear, &after)?
+            signed(linear, &after, self.objective)?
         } else {
             split(&linear, &after)?
         };
@@ -155,19 +156,8 @@ impl<'r> LeafReplay<'r> {
             let goal = cut.as_ref().map_or(f64::NEG_INFINITY, |cut| cut.goal);
             return Ok(ReplayedPart::Empty(bound.max(goal)));
         }
-        if let Some(ProofCut { goal, lines }) = cut {
-            let before = self.recent.iter().find(|(of, _)| of == parent);
-            let (_, before) = before.ok_or("a part has no parent")?;
-            let ReplayedPart::Bounds(before) = before else { return Err("an empty part is cut") };
-            if self.parts[*parent].sides != *sides || !goal.is_finite() {
-                return Err("a cut leads to another part");
-            }
-            let cut = Cut { goal: *goal, lines: relu_lines(lines) };
-            let after = before.cut_again(self.objective, &cut, &guide.unwrap_or_default());
-            return Ok(match after {
-                Ok(bounds) => ReplayedPart::Bounds(Arc::new(bounds)),
-                Err(empty) => ReplayedPart::Empty(empty.bound(self.objective).value()),
-            });
+        if let Some(cut) = cut {
+            return self.cut(*parent, sides, cut, &guide.unwrap_or_default());
         }
         let known = self.known.get(parent).ok_or("a part of an empty part is bounded")?;
         let outer = &self.parts[*parent].sides;
@@ -185,6 +175,45 @@ impl<'r> LeafReplay<'r> {
         let bounds = self.whole.of_part(&part, &start, &Budget::unlimited());
         Ok(ReplayedPart::Bounds(Arc::new(bounds.ok_or("a centre is rounded")?)))
     }
+
+    /// A part whose parent's intervals are narrowed by a cut; by multipliers, maybe after more signs of neurons.
+    fn cut(
+        &self,
+        parent: usize,
+        sides: &[ProofSide],
+        ProofCut { goal, by }: &ProofCut,
+        guide: &Guide,
+    ) -> Result<ReplayedPart, Nonsense> {
+        let before = self.recent.iter().find(|(of, _)| *of == parent);
+        let (_, before) = before.ok_or("a part has no parent")?;
+        let ReplayedPart::Bounds(before) = before else { return Err("an empty part is cut") };
+        let elsewhere = "a cut leads to another part";
+        let signs = sides.strip_prefix(&self.parts[parent].sides[..]).ok_or(elsewhere)?;
+        let signs: Vec<SplitSide> = signs.iter().map(|&side| side.into()).collect();
+        let fits = match by {
+            Evidence::Lines(_) => signs.is_empty(),
+            _ => signs.iter().all(|side| side.sign().is_some()),
+        };
+        if !fits || !goal.is_finite() {
+            return Err(elsewhere);
+        }
+        let before = match signed(Arc::clone(before), &signs, self.objective)? {
+            ReplayedPart::Empty(bound) => return Ok(ReplayedPart::Empty(bound.max(*goal))),
+            ReplayedPart::Bounds(before) => before,
+        };
+        let by = match by {
+            Evidence::Empty {} => return Err("a cut is made of nothing"),
+            Evidence::Lines(lines) => CutBy::Lines(relu_lines(lines)),
+            Evidence::Multipliers { neurons, prices } => {
+                let neurons = dense_duals(before.neurons(), neurons)?;
+                CutBy::Multipliers(Multipliers { neurons, prices: prices.clone() })
+            }
+        };
+        Ok(match before.cut_again(self.objective, &Cut { goal: *goal, by }, guide) {
+            Ok(bounds) => ReplayedPart::Bounds(Arc::new(bounds)),
+            Err(empty) => ReplayedPart::Empty(empty.bound(self.objective).value()),
+        })
+    }
 }
 
 /// Only amounts of whole grains add up exactly.
@@ -199,13 +228,17 @@ fn check_split(split: PixelSplit, pixels: usize) -> Result<(), Nonsense> {
 }
 
 /// The part in which neurons have these signs.
-fn signed(linear: Arc<LinearBounds>, sides: &[SplitSide]) -> Result<ReplayedPart, Nonsense> {
+fn signed(
+    linear: Arc<LinearBounds>,
+    sides: &[SplitSide],
+    objective: &[f64],
+) -> Result<ReplayedPart, Nonsense> {
     let mut part = Arc::clone(&linear);
     for sign in sides.iter().filter_map(|side| side.sign()) {
         check_neuron(part.neurons(), sign)?;
-        match linear.signed(part.neurons(), sign) {
+        match linear.signed(&part.signed_part(), sign) {
             Ok(bounds) => part = Arc::new(bounds),
-            Err(empty) => return Ok(ReplayedPart::Empty(empty.bound(&[]).value())),
+            Err(empty) => return Ok(ReplayedPart::Empty(empty.bound(objective).value())),
         }
     }
     Ok(ReplayedPart::Bounds(part))

@@ -19,6 +19,9 @@ use crate::solve::Stop;
 /// The version of the record format.
 pub const ATTACK_SCHEMA: &str = "rw-adv/1";
 
+/// A bound that is further above the margin than so many times the margin, or than so much if that is more, says nothing.
+const LOOSE: f64 = 100.0;
+
 /// What is known about one image and target. What was not computed is `null`, never a made-up number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AttackRecord {
@@ -74,6 +77,11 @@ pub struct AttackRecord {
 }
 
 impl AttackRecord {
+    /// Whether the bound is so far above the margin that it says nothing. Tables and pictures leave it out; the record keeps it.
+    pub fn has_loose_bound(&self) -> bool {
+        self.gap.is_some_and(|gap| gap > LOOSE * self.margin.abs().max(1.0))
+    }
+
     /// The answer for one image and target, before its files are stored.
     pub fn new(
         sample: &Sample,
@@ -112,6 +120,18 @@ impl AttackRecord {
             npy: None,
         }
     }
+}
+
+impl AttackRecord {
+    /// What an adversary does, or would do: `4 → 9`.
+    pub fn change_text(&self) -> String {
+        change_text(self.predicted, self.target)
+    }
+}
+
+/// The predicted label and the target, as people read them: `4 → 9`.
+pub(crate) fn change_text(predicted: usize, target: usize) -> String {
+    format!("{predicted} → {target}")
 }
 
 impl Resumable for AttackRecord {

@@ -50,9 +50,9 @@ impl Contents {
         matches!(self, Self::Attacks | Self::Radii)
     }
 
-    /// Whether a report is made, and with pictures.
-    pub fn has_report(self) -> bool {
-        self == Self::Attacks
+    /// Whether the report shows points of the images, which are drawn beside the records.
+    pub fn has_sketches(self) -> bool {
+        matches!(self, Self::Attacks | Self::Radii)
     }
 
     /// Whether `summary.json` sums up the records. One record needs none.

@@ -2,6 +2,7 @@
 
 mod attack;
 mod changes;
+mod comparison;
 mod contents;
 mod inspection;
 pub mod json;
@@ -16,9 +17,15 @@ mod stats;
 mod stored;
 mod summary;
 mod verify;
+mod work_state;
 
+pub(crate) use attack::change_text;
 pub use attack::{ATTACK_SCHEMA, AttackRecord};
 pub(crate) use changes::{append_varint, places as picture_places};
+pub use comparison::{
+    ComparedChange, ComparedNumber, ComparedPoint, RunComparison, compare_attacks,
+    compare_instances, compare_radii,
+};
 pub use contents::Contents;
 pub use inspection::{InspectedNode, Inspection, LayerSize, NodeRole, TractComparison};
 pub use key::{Key, Resumable, StoredWitness, Summarize};
@@ -27,15 +34,18 @@ pub(crate) use outcome::{ImageOutcome, by_image};
 pub use outcome::{ImageOutcomes, image_outcomes};
 pub use plan::Plan;
 pub use radius::{RADIUS_SCHEMA, RadiusRecord};
+pub(crate) use settings::setting_text;
 pub use settings::{
     AttackSettings, CommonSettings, MaximizeSettings, RadiusSettings, VerifySettings,
 };
 pub(crate) use sketch::thinned;
 pub use sketch::{PictureSize, Sketch, Sketches};
 pub use stats::SolveStats;
-pub use stored::StoredRun;
+pub use stored::{RunOrigin, StoredRun};
 pub use summary::{AttackSummary, Averages, RadiusSummary};
 pub use verify::{RecordedResult, VERIFY_SCHEMA, VerifyInstance, VerifyRecord, VerifySummary};
+
+pub use work_state::{PhaseTimes, WorkState};
 
 pub use crate::judge::Verdict;
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::json::{self, Value};
+use crate::onnx::Normalisation;
 use crate::search::Method;
 use crate::sets::Norm;
 use crate::solve::Goal;
@@ -32,6 +34,12 @@ pub struct CommonSettings {
     pub patience: usize,
     /// Time limit of each record in seconds, if any.
     pub time_limit: Option<f64>,
+    /// What classes are called, in the order of the model's outputs; none, if they have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub class_names: Vec<String>,
+    /// What was put before the model: its file is `model.onnx` beside the results then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalisation: Option<Normalisation>,
 }
 
 /// What was asked of an attack.
@@ -50,6 +58,9 @@ pub struct AttackSettings {
     pub method: Method,
     /// Whether branch and bound began with a point of ours.
     pub warm_start: bool,
+    /// The command of the external solver, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<String>,
     /// What was wanted, `optimum` or `verdict`.
     pub goal: Goal,
     /// How walks leave a region.
@@ -126,4 +137,84 @@ pub struct VerifySettings {
     pub patience: usize,
     /// The seed.
     pub seed: u64,
+}
+
+/// What settings are called where people read them. Names that are missing here are shown with blanks.
+const TITLES: [(&str, &str); 27] = [
+    ("model", "model"),
+    ("model_sha256", "SHA-256 of the model"),
+    ("widths", "widths"),
+    ("data", "data"),
+    ("data_sha256", "SHA-256 of images and labels"),
+    ("images", "images"),
+    ("instances", "instances"),
+    ("instances_sha256", "SHA-256 of networks and properties"),
+    ("objective", "objective"),
+    ("box", "bounds of every input"),
+    ("constraints", "constraints"),
+    ("constraints_sha256", "SHA-256 of the constraints"),
+    ("threshold", "threshold"),
+    ("target", "targets"),
+    ("norm", "norm"),
+    ("delta", "budget"),
+    ("max_delta", "largest budget tried"),
+    ("precision", "precision of the radii"),
+    ("method", "method"),
+    ("warm_start", "begin with what rw finds"),
+    ("goal", "goal"),
+    ("branch", "nodes of branch and bound at most"),
+    ("gap", "gap that counts as optimal"),
+    ("patience", "starts in a row without gain"),
+    ("way_out", "way out of a region"),
+    ("time_limit", "time limit in seconds"),
+    ("seed", "seed"),
+];
+
+/// A setting as people read it: what it is called, its value, and where it stands among the others. `None` where there is nothing to tell.
+pub(crate) fn setting_text(name: &str, value: &Value) -> Option<(usize, String, String)> {
+    let place = TITLES.iter().position(|(known, _)| *known == name);
+    let title = place.map_or_else(|| name.replace('_', " "), |place| TITLES[place].1.to_owned());
+    let text = match value {
+        Value::Null | Value::Bool(false) => return None,
+        Value::Bool(true) => "yes".into(),
+        Value::Number(nodes) if nodes.as_u64() == Some(usize::MAX as u64) => "no limit".into(),
+        Value::Array(numbers) if name == "images" => index_ranges(numbers),
+        Value::Array(values) => {
+            let apart = if name == "widths" { " → " } else { ", " };
+            values.iter().map(|value| json::text(Some(value))).collect::<Vec<_>>().join(apart)
+        }
+        value => json::text(Some(value)),
+    };
+    Some((place.unwrap_or(TITLES.len()), title, text))
+}
+
+/// 0, 1, 2, 5 as `0–2, 5`.
+fn index_ranges(numbers: &[Value]) -> String {
+    let numbers: Vec<u64> = numbers.iter().filter_map(Value::as_u64).collect();
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first}–{last}"),
+        _ => run.iter().map(u64::to_string).collect(),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_told_in_words() {
+        let told = |name: &str, value: &str| {
+            let value: Value = json::parse(value.as_bytes()).expect("JSON");
+            setting_text(name, &value).map(|(_, title, text)| format!("{title}: {text}"))
+        };
+        assert_eq!(told("warm_start", "false"), None);
+        assert_eq!(told("time_limit", "null"), None);
+        let images = told("images", "[0,1,2,5,7,8]");
+        assert_eq!(images.as_deref(), Some("images: 0–2, 5, 7–8"));
+        assert_eq!(told("widths", "[784,16,10]").as_deref(), Some("widths: 784 → 16 → 10"));
+        let nodes = told("branch", &usize::MAX.to_string());
+        assert_eq!(nodes.as_deref(), Some("nodes of branch and bound at most: no limit"));
+        assert_eq!(told("some_thing", "1.5").as_deref(), Some("some thing: 1.5"));
+    }
 }

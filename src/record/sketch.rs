@@ -57,6 +57,12 @@ pub struct Sketch {
     /// Seconds and margins.
     #[serde(default)]
     pub curve: Vec<(f64, f64)>,
+    /// Of a witness: its values where it was changed, in the order of the changes, as `f32` in base 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exact: Option<String>,
+    /// The bytes of its picture there, in base 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
 }
 
 impl Sketch {
@@ -65,7 +71,33 @@ impl Sketch {
         let layout = PictureLayout::from_dims(dims);
         let changes = layout.map(|layout| BASE64.encode(changes::encode(&layout, original, point)));
         let largest = if changes.is_none() { largest(original, point) } else { Vec::new() };
-        Self { changes, largest, curve: rounded(curve) }
+        Self { changes, largest, curve: rounded(curve), ..Self::default() }
+    }
+
+    /// The same of a witness: with its exact values, and the bytes of its picture if there is one, both in the model's order.
+    pub fn of_witness(
+        self,
+        dims: &[usize],
+        original: &[f32],
+        point: &[f32],
+        picture: Option<&[u8]>,
+    ) -> Self {
+        let Some(layout) = PictureLayout::from_dims(dims) else { return self };
+        let changed: Vec<usize> =
+            changes::places(&layout).filter(|&at| point[at] != original[at]).collect();
+        let values = changed.iter().flat_map(|&at| point[at].to_le_bytes());
+        let exact = BASE64.encode(values.collect::<Vec<u8>>());
+        let bytes = picture.map(|picture| {
+            BASE64.encode(changed.iter().map(|&at| picture[at]).collect::<Vec<u8>>())
+        });
+        Self { exact: Some(exact), bytes, ..self }
+    }
+
+    /// The exact values and the bytes of the picture where a witness was changed: four bytes and one byte a change.
+    pub fn witness(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let exact = BASE64.decode(self.exact.as_ref()?).ok()?;
+        let bytes = BASE64.decode(self.bytes.as_ref()?).ok()?;
+        (exact.len() == 4 * bytes.len()).then_some((exact, bytes))
     }
 
     /// The steps from one change to the next.
@@ -84,8 +116,12 @@ impl Sketch {
 pub struct Sketches {
     /// The size of the pictures, if there are any.
     pub size: Option<PictureSize>,
+    /// The shape of the model's input.
+    pub dims: Option<Vec<usize>>,
     /// The images, by index; each has as many bytes as the size says.
     pub originals: BTreeMap<usize, Vec<u8>>,
+    /// The images whose values are not those of their bytes (a 255th each): as `f32`, four bytes each.
+    pub exact_originals: BTreeMap<usize, Vec<u8>>,
     /// By image and target.
     pub sketches: BTreeMap<(usize, usize), Sketch>,
 }
@@ -94,11 +130,16 @@ impl Sketches {
     /// Takes over what was drawn elsewhere of some records.
     pub fn adopt(&mut self, mut from: Self, keys: &[Key]) {
         self.size = self.size.or(from.size);
+        self.dims = self.dims.take().or(from.dims);
         for key in keys {
-            let pair = key.target.map(|target| (key.image, target));
-            if let Some((pair, sketch)) = pair.and_then(|pair| from.sketches.remove_entry(&pair)) {
-                self.sketches.insert(pair, sketch);
+            // Where targets have no records of their own, all that was drawn of the image.
+            let (low, high) = key.target.map_or((0, usize::MAX), |target| (target, target));
+            let drawn = from.sketches.range((key.image, low)..=(key.image, high));
+            let pairs: Vec<(usize, usize)> = drawn.map(|(&pair, _)| pair).collect();
+            for pair in pairs {
+                self.sketches.extend(from.sketches.remove_entry(&pair));
             }
+            self.exact_originals.extend(from.exact_originals.remove_entry(&key.image));
             if let Some((image, original)) = from.originals.remove_entry(&key.image) {
                 self.originals.insert(image, original);
             }

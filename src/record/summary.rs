@@ -29,6 +29,8 @@ pub struct AttackSummary {
     pub images: ImageOutcomes,
     /// Records whose gap is closed.
     pub optimal: usize,
+    /// Records whose bound is so far above the margin that it says nothing.
+    pub loose_bounds: usize,
     /// Walks through linear regions, in all.
     pub regions: usize,
     /// LPs solved, in all.
@@ -47,6 +49,7 @@ impl Summarize<AttackRecord> for AttackSummary {
         for record in records {
             *summary.verdicts.entry(record.verdict).or_default() += 1;
             summary.optimal += usize::from(record.optimal);
+            summary.loose_bounds += usize::from(record.has_loose_bound());
             summary.regions += record.stats.regions;
             summary.lps += record.stats.lps;
             summary.starts += record.stats.starts;

@@ -4,18 +4,19 @@ use super::png;
 use crate::record::Verdict;
 use crate::record::{AttackRecord, Sketches, StoredRun};
 
-/// A PNG of at most `most` adversaries: image, adversary, difference, one below the other. `None` when there are none, or inputs
+/// A PNG of at most `most` adversaries: labels and margin, image, adversary, difference, one below the other. `None` when there are none, or inputs
 /// are not pictures.
 pub fn gallery(run: &StoredRun, most: usize) -> Option<Vec<u8>> {
-    let Sketches { size, originals, sketches } = &run.sketches;
+    let Sketches { size, originals, sketches, .. } = &run.sketches;
     let pair = |record: &AttackRecord| {
         let original = originals.get(&record.image)?;
         let adversary = sketches.get(&(record.image, record.target))?.changed(original)?;
-        Some((original.clone(), adversary))
+        let words = vec![record.change_text(), format!("margin {:.2}", record.margin)];
+        Some(((original.clone(), adversary), words))
     };
     let is_adversary = |record: &&AttackRecord| record.verdict == Verdict::Adversarial;
     let adversaries = run.records.iter().filter(is_adversary);
-    let pairs: Vec<(Vec<u8>, Vec<u8>)> = adversaries.filter_map(pair).take(most).collect();
+    let (pairs, words): (Vec<_>, Vec<_>) = adversaries.filter_map(pair).take(most).unzip();
     let layout = size.filter(|_| !pairs.is_empty())?.layout();
-    Some(png::gallery(&layout, &pairs))
+    Some(png::gallery(&layout, &pairs, &words))
 }

@@ -1,5 +1,6 @@
 //! Rendering: records become tables, pictures, figures and one page. Nothing here opens a file.
 
+mod captions;
 pub mod csv;
 pub mod figure;
 mod gallery;
@@ -16,4 +17,4 @@ pub mod text;
 pub use gallery::gallery;
 pub use paint::Paint;
 pub use png::strip;
-pub use progress::{Progress, with_bar_aside};
+pub use progress::{Progress, ProgressMode, with_bar_aside};

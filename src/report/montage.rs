@@ -90,7 +90,7 @@ fn colour(layout: &PictureLayout, bytes: &[u8], row: usize, column: usize) -> [u
     [0, 1, 2].map(|channel| bytes[layout.position(row, column, channel.min(layout.channels() - 1))])
 }
 
-/// The colour of a change. The channel that changed most decides.
+/// The colour of a change: red for brighter, blue for darker. In a picture with colours every channel shows its own change, around grey.
 pub fn change_colour(
     layout: &PictureLayout,
     original: &[u8],
@@ -98,17 +98,24 @@ pub fn change_colour(
     row: usize,
     column: usize,
 ) -> [u8; 3] {
-    let changes = (0..layout.channels()).map(|channel| {
+    let change = |channel| {
         let position = layout.position(row, column, channel);
         i16::from(adversarial[position]) - i16::from(original[position])
-    });
-    let change = changes.max_by_key(|change| change.abs()).unwrap_or(0);
+    };
+    let share = |change: i16| FAINTEST + (1.0 - FAINTEST) * f64::from(change.abs()) / 255.0;
+    if layout.channels() == 3 {
+        let changes = [0, 1, 2].map(change);
+        let shown = |change: i16| 128.0 + f64::from(change.signum()) * 127.0 * share(change);
+        let is_changed = changes.iter().any(|&change| change != 0);
+        return if is_changed { changes.map(|c| shown(c).round() as u8) } else { UNCHANGED };
+    }
+    let change = change(0);
     let strongest = match change {
         0 => return UNCHANGED,
         1.. => BRIGHTER,
         _ => DARKER,
     };
-    let share = FAINTEST + (1.0 - FAINTEST) * f64::from(change.abs()) / 255.0;
+    let share = share(change);
     let mix = |from: u8, to: u8| f64::from(from) + share * (f64::from(to) - f64::from(from));
     [0, 1, 2].map(|c| mix(UNCHANGED[c], strongest[c]).round() as u8)
 }
@@ -120,16 +127,23 @@ mod tests {
 
     #[test]
     fn the_difference_is_red_up_and_blue_down_and_never_invisible() {
+        let layout = PictureLayout { width: 1, height: 1, colour: Colour::Grey };
+        let of = |change: i16| change_colour(&layout, &[128], &[(128 + change) as u8], 0, 0);
+        assert_eq!(of(0), UNCHANGED);
+        assert!(of(1)[0] > of(1)[2] && of(-1)[2] > of(-1)[0]);
+        assert!(of(1) != UNCHANGED && of(-1) != UNCHANGED && of(1) != of(100));
+    }
+
+    #[test]
+    fn every_channel_of_a_picture_with_colours_shows_its_own_change() {
         let layout = PictureLayout { width: 1, height: 1, colour: Colour::RgbPlanar };
         let of = |change: [i16; 3]| {
             let bytes = change.map(|c| (128 + c) as u8);
             change_colour(&layout, &[128; 3], &bytes, 0, 0)
         };
         assert_eq!(of([0, 0, 0]), UNCHANGED);
-        assert!(of([1, 0, 0])[0] > of([1, 0, 0])[2]);
-        assert!(of([0, 0, -1])[2] > of([0, 0, -1])[0]);
-        // The channel that changed most decides.
-        assert_eq!(of([5, -90, 7]), of([0, -90, 0]));
-        assert_ne!(of([-1, 0, 0]), UNCHANGED);
+        let [red, green, blue] = of([5, -90, 0]);
+        assert!(red > 128 && green < 128 && blue == 128);
+        assert!(of([100, 0, 0])[0] > of([1, 0, 0])[0] && of([1, 0, 0])[0] > 140);
     }
 }

@@ -4,7 +4,8 @@
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 
-use super::montage::{Panel, change_colour, montage, places};
+use super::captions::{Caption, captioned};
+use super::montage::{GAP, Panel, change_colour, montage, places};
 use crate::data::PictureLayout;
 
 /// Strips enlarge a picture, by a whole number, until its longer side has about this many pixels.
@@ -39,13 +40,21 @@ pub fn difference(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -
     encode(layout.width, layout.height, ExtendedColorType::Rgb8, &colours.collect::<Vec<u8>>())
 }
 
-/// A PNG of original, adversary and difference.
+/// A PNG of original, adversary and difference, with words above.
 ///
 /// # Panics
 /// When there are not as many bytes as the layout says.
-pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec<u8> {
+pub fn strip(
+    layout: &PictureLayout,
+    original: &[u8],
+    adversarial: &[u8],
+    caption: Option<&str>,
+) -> Vec<u8> {
     let panels = Panel::three(layout, original, adversarial);
-    let (width, height, colours) = montage(layout, STRIP_SIDE, &[panels.to_vec()]);
+    let picture = montage(layout, STRIP_SIDE, &[panels.to_vec()]);
+    let (middle, room) = (picture.0 / 2, picture.0 - 2 * GAP);
+    let text = caption.map(|text| Caption { text: text.into(), middle, room, line: 0 });
+    let (width, height, colours) = captioned(picture, text.as_slice());
     let mut file = Vec::new();
     // Most lines are like the one above.
     let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Up);
@@ -53,17 +62,33 @@ pub fn strip(layout: &PictureLayout, original: &[u8], adversarial: &[u8]) -> Vec
     file
 }
 
-/// A PNG of several pictures side by side: above the originals, then the adversaries, then the differences.
+/// A PNG of several pictures side by side, each with its lines of words: above the originals, then the adversaries, then the differences.
 ///
 /// # Panics
 /// When there are not as many bytes as the layout says.
-pub fn gallery(layout: &PictureLayout, pairs: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+pub fn gallery(
+    layout: &PictureLayout,
+    pairs: &[(Vec<u8>, Vec<u8>)],
+    captions: &[Vec<String>],
+) -> Vec<u8> {
     let columns: Vec<[Panel; 3]> = pairs
         .iter()
         .map(|(original, adversarial)| Panel::three(layout, original, adversarial))
         .collect();
     let rows = [0, 1, 2].map(|row| columns.iter().map(|column| column[row]).collect());
-    let (width, height, colours) = montage(layout, GALLERY_SIDE, &rows);
+    let picture = montage(layout, GALLERY_SIDE, &rows);
+    let step = (picture.0 - GAP) / pairs.len().max(1);
+    let texts = captions.iter().enumerate().flat_map(|(column, lines)| {
+        let (middle, room) = (GAP + column * step + (step - GAP) / 2, step - GAP);
+        let caption = move |(line, text): (usize, &String)| Caption {
+            text: text.clone(),
+            middle,
+            room,
+            line,
+        };
+        lines.iter().enumerate().map(caption)
+    });
+    let (width, height, colours) = captioned(picture, &texts.collect::<Vec<_>>());
     drawing(width, height, &colours)
 }
 
@@ -112,7 +137,7 @@ pub fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
 mod tests {
     use super::*;
     use crate::data::{Colour, DataSource, Dataset};
-    use crate::report::montage::{GAP, GAP_COLOUR, UNCHANGED};
+    use crate::report::montage::{GAP_COLOUR, UNCHANGED};
 
     fn read_back(file: &[u8], dims: &[usize]) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
@@ -135,7 +160,7 @@ mod tests {
     #[test]
     fn a_strip_shows_original_adversary_and_signed_difference() {
         let layout = PictureLayout { width: 2, height: 1, colour: Colour::Grey };
-        let file = strip(&layout, &[10, 200], &[255, 200]);
+        let file = strip(&layout, &[10, 200], &[255, 200], None);
         let shown = image::load_from_memory(&file).unwrap().to_rgb8();
         let scale = STRIP_SIDE / 2;
         assert_eq!(
@@ -158,7 +183,7 @@ mod tests {
     fn a_gallery_has_a_column_per_picture() {
         let layout = PictureLayout { width: 2, height: 1, colour: Colour::Grey };
         let pairs = [(vec![10, 200], vec![255, 200]), (vec![1, 2], vec![1, 0])];
-        let (width, height, pixels) = decoded(&gallery(&layout, &pairs));
+        let (width, height, pixels) = decoded(&gallery(&layout, &pairs, &[]));
         let scale = GALLERY_SIDE / 2;
         assert_eq!(width as usize, 2 * (2 * scale + GAP) + GAP);
         assert_eq!(height as usize, 3 * (scale + GAP) + GAP);

@@ -1,21 +1,28 @@
-//! How many are done, the verdicts so far, the time left: a bar on stderr if that is a terminal, otherwise a line every ten
-//! seconds. The only file that says `indicatif`.
+//! How many are done, the verdicts so far, the time left, and what every thread is at: a bar on stderr if that is a terminal, otherwise a
+//! line every ten seconds, or lines of JSON. The only file that says `indicatif`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
+use serde::Serialize;
 
-use crate::record::Verdict;
+use crate::record::json;
+use crate::record::{Key, Verdict, WorkState};
 
-const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
+const TEMPLATE: &str = "{bar:24} {pos}/{len}  {elapsed} elapsed, {eta} left{msg}";
 
-/// How often a line is written where there is no bar.
-const EVERY: Duration = Duration::from_secs(10);
+/// How often a bar is drawn again, a line is written where there is no bar, a line of JSON is written.
+const BAR_EVERY: Duration = Duration::from_millis(500);
+const LINE_EVERY: Duration = Duration::from_secs(10);
+const JSON_EVERY: Duration = Duration::from_secs(1);
+/// Of more threads than this, the rest is only counted.
+const SHOWN_WORK: usize = 8;
 
 /// The bar on the terminal, for a logger that writes there too.
 static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
@@ -30,82 +37,95 @@ pub fn with_bar_aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Progress over all (image, target) pairs, or over all images. Shared between threads.
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// A bar on a terminal, otherwise a line every ten seconds.
+    #[default]
+    Auto,
+    /// A line of JSON every second.
+    Json,
+    /// Nothing.
+    Hidden,
+}
+
+/// Progress over all (image, target) pairs, images or instances. Shared between threads.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    counts: Mutex<Counts>,
-    lines: Option<ProgressLines>,
+    counts: Arc<Mutex<Counts>>,
+    ticker: Option<Ticker>,
+    /// Written once more when all is done.
+    last: Option<fn(&ProgressBar, &Counts) -> String>,
 }
 
-/// The verdicts so far.
+/// What is done, and what is worked on.
 #[derive(Debug, Default)]
 struct Counts {
     verdicts: [usize; Verdict::ALL.len()],
-    trees: Option<BranchProgress>,
+    working: BTreeMap<Key, WorkState>,
 }
 
-/// How far branch and bound is.
-#[derive(Debug)]
-struct BranchProgress {
-    /// When it began.
-    begun: Duration,
-    /// Parts bounded, in all trees.
-    nodes: usize,
-    /// The gap of the tree that reported last.
-    gap: f64,
+fn locked(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Progress {
-    /// A bar if stderr is a terminal, lines otherwise.
-    pub fn new(pairs: usize) -> Self {
-        if !io::stderr().is_terminal() {
-            let mut progress = Self::on(ProgressDrawTarget::hidden(), pairs);
-            let to_stderr = |line: &str| {
-                // Nothing is left to do when stderr is gone.
-                let _ = io::stderr().write_all(line.as_bytes());
-            };
-            progress.lines = Some(ProgressLines::start(progress.bar.clone(), EVERY, to_stderr));
-            return progress;
+    /// Begins to show progress over so many records.
+    pub fn new(records: usize, style: ProgressMode) -> Self {
+        let hidden = || Self::on(ProgressDrawTarget::hidden(), records);
+        match style {
+            ProgressMode::Hidden => hidden(),
+            ProgressMode::Json => hidden().with_lines(JSON_EVERY, json_line),
+            ProgressMode::Auto if !io::stderr().is_terminal() => {
+                let mut progress = hidden().with_lines(LINE_EVERY, line);
+                progress.last = None;
+                progress
+            }
+            ProgressMode::Auto => Self::on(ProgressDrawTarget::stderr(), records).shown(),
         }
-        let progress = Self::on(ProgressDrawTarget::stderr(), pairs);
-        progress.bar.tick();
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.bar.downgrade());
-        progress
     }
 
-    /// Shows nothing.
-    pub fn hidden() -> Self {
-        Self::on(ProgressDrawTarget::hidden(), 0)
-    }
-
-    fn on(target: ProgressDrawTarget, pairs: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(pairs as u64), target);
+    fn on(target: ProgressDrawTarget, records: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(records as u64), target);
         bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is valid"));
-        Self { bar, counts: Mutex::default(), lines: None }
+        Self { bar, counts: Arc::default(), ticker: None, last: None }
     }
 
-    /// One more pair is done.
-    pub fn done(&self, verdict: Verdict) {
-        let mut counts = self.counts.lock().expect("nobody panics while counting");
-        counts.verdicts[verdict as usize] += 1;
-        self.bar.inc(1);
+    /// Draws the bar now and then, also when nothing is told.
+    fn shown(mut self) -> Self {
+        self.bar.tick();
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.downgrade());
+        let draw = |bar: &ProgressBar, counts: &Counts| {
+            bar.set_message(message(counts, bar.elapsed()));
+            bar.tick();
+        };
+        self.ticker = Some(Ticker::start(&self, BAR_EVERY, draw));
+        self
+    }
+
+    /// Writes lines to stderr.
+    fn with_lines(mut self, every: Duration, line: fn(&ProgressBar, &Counts) -> String) -> Self {
+        let write = move |bar: &ProgressBar, counts: &Counts| to_stderr(&line(bar, counts));
+        self.ticker = Some(Ticker::start(&self, every, write));
+        self.last = Some(line);
+        self
+    }
+
+    /// Work on a record has begun, or is further than it was.
+    pub fn working(&self, state: &WorkState) {
+        locked(&self.counts).working.insert(state.key, *state);
+    }
+
+    /// One more record is done; some have a verdict.
+    pub fn done(&self, key: Key, verdict: Option<Verdict>) {
+        let mut counts = locked(&self.counts);
+        counts.working.remove(&key);
+        if let Some(verdict) = verdict {
+            counts.verdicts[verdict as usize] += 1;
+        }
         self.bar.set_message(message(&counts, self.bar.elapsed()));
-    }
-
-    /// Branch and bound has bounded so many more nodes; its gap is now this.
-    pub fn divided(&self, more_nodes: usize, gap: f64) {
-        let mut counts = self.counts.lock().expect("nobody panics while counting");
-        let elapsed = self.bar.elapsed();
-        let begin = || BranchProgress { begun: elapsed, nodes: 0, gap: f64::NAN };
-        let trees = counts.trees.get_or_insert_with(begin);
-        trees.nodes += more_nodes;
-        trees.gap = gap;
-        self.bar.set_message(message(&counts, elapsed));
-    }
-
-    /// One more image is done; it has no verdict.
-    pub fn advance(&self) {
+        drop(counts);
         self.bar.inc(1);
     }
 
@@ -116,32 +136,45 @@ impl Progress {
 
     /// Removes the bar, or ends the lines.
     pub fn finish(&mut self) {
-        self.lines = None;
+        self.ticker = None;
+        if let Some(line) = self.last.take() {
+            to_stderr(&line(&self.bar, &locked(&self.counts)));
+        }
         self.bar.finish_and_clear();
     }
 }
 
-/// A thread that writes a line every now and then.
+fn to_stderr(line: &str) {
+    // Nothing is left to do when stderr is gone.
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// A thread that shows progress every now and then.
 #[derive(Debug)]
-struct ProgressLines {
+struct Ticker {
     /// Dropped to end the thread.
     going_on: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl ProgressLines {
-    fn start(bar: ProgressBar, every: Duration, write: impl Fn(&str) + Send + 'static) -> Self {
+impl Ticker {
+    fn start(
+        progress: &Progress,
+        every: Duration,
+        show: impl Fn(&ProgressBar, &Counts) + Send + 'static,
+    ) -> Self {
         let (going_on, ended) = mpsc::channel();
+        let (bar, counts) = (progress.bar.clone(), Arc::clone(&progress.counts));
         let thread = thread::spawn(move || {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                write(&line(&bar));
+                show(&bar, &locked(&counts));
             }
         });
         Self { going_on: Some(going_on), thread: Some(thread) }
     }
 }
 
-impl Drop for ProgressLines {
+impl Drop for Ticker {
     fn drop(&mut self) {
         self.going_on = None;
         if let Some(thread) = self.thread.take() {
@@ -151,65 +184,132 @@ impl Drop for ProgressLines {
     }
 }
 
-/// `rw-adv: progress: 3 of 90, 1 adversarial, 2 unknown; 10 seconds elapsed, 5 minutes left`.
-fn line(bar: &ProgressBar) -> String {
+/// `3 adversarial, 1 unknown`.
+fn verdicts(counts: &Counts) -> String {
+    let some = Verdict::ALL.into_iter().zip(counts.verdicts).filter(|&(_, count)| count > 0);
+    let verdicts: Vec<String> = some.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    verdicts.join(", ")
+}
+
+/// What threads are at, one text each: `image 4, target 9: search, 52 starts, margin -0.3121 (12 s)`.
+fn work(counts: &Counts, now: Duration) -> Vec<String> {
+    let shown =
+        counts.working.values().take(SHOWN_WORK).map(|state| {
+            format!("{state} ({:.0} s)", now.saturating_sub(state.begun).as_secs_f64())
+        });
+    let mut texts: Vec<String> = shown.collect();
+    if counts.working.len() > SHOWN_WORK {
+        texts.push(format!("{} more", counts.working.len() - SHOWN_WORK));
+    }
+    texts
+}
+
+/// What stands beside and below the bar.
+fn message(counts: &Counts, now: Duration) -> String {
+    let verdicts = verdicts(counts);
+    let mut text = if verdicts.is_empty() { verdicts } else { format!("; {verdicts}") };
+    for state in work(counts, now) {
+        write!(text, "\n  {state}").expect("a string takes all text");
+    }
+    text
+}
+
+/// `rw-adv: progress: 3 of 90, 1 adversarial, 2 unknown; 10 seconds elapsed, 5 minutes left; image 4, target 9: search, 52 starts (3 s)`.
+fn line(bar: &ProgressBar, counts: &Counts) -> String {
     let (done, asked) = (bar.position(), bar.length().unwrap_or_default());
     let mut text = format!("rw-adv: progress: {done} of {asked}");
-    let message = bar.message();
-    if !message.is_empty() {
-        write!(text, ", {message}").expect("a string takes all text");
+    let verdicts = verdicts(counts);
+    if !verdicts.is_empty() {
+        write!(text, ", {verdicts}").expect("a string takes all text");
     }
     write!(text, "; {} elapsed", HumanDuration(bar.elapsed())).expect("a string takes all text");
     if done > 0 {
         write!(text, ", {} left", HumanDuration(bar.eta())).expect("a string takes all text");
     }
+    for state in work(counts, bar.elapsed()) {
+        write!(text, "; {state}").expect("a string takes all text");
+    }
     text.push('\n');
     text
 }
 
-/// `3 adversarial, 1 unknown; 640 parts, 52 per second, gap 0.0312`.
-fn message(counts: &Counts, elapsed: Duration) -> String {
-    let some = Verdict::ALL.into_iter().zip(counts.verdicts).filter(|&(_, count)| count > 0);
-    let verdicts: Vec<String> = some.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let mut text = verdicts.join(", ");
-    if let Some(BranchProgress { begun, nodes, gap }) = &counts.trees {
-        let rate = *nodes as f64 / (elapsed - *begun).as_secs_f64().max(1.0);
-        let apart = if text.is_empty() { "" } else { "; " };
-        write!(text, "{apart}{nodes} nodes, {rate:.0} per second, gap {gap:.4}")
-            .expect("a string takes all text");
-    }
-    text
+/// What `--progress json` writes, every second and at the end.
+#[derive(Serialize)]
+struct ProgressEvent<'c> {
+    event: &'static str,
+    elapsed: f64,
+    done: u64,
+    asked: u64,
+    verdicts: BTreeMap<&'static str, usize>,
+    working: Vec<&'c WorkState>,
+}
+
+fn json_line(bar: &ProgressBar, counts: &Counts) -> String {
+    let (done, asked) = (bar.position(), bar.length().unwrap_or_default());
+    let event = ProgressEvent {
+        event: "progress",
+        elapsed: bar.elapsed().as_secs_f64(),
+        done,
+        asked,
+        verdicts: Verdict::ALL.into_iter().map(Verdict::name).zip(counts.verdicts).collect(),
+        working: counts.working.values().collect(),
+    };
+    let mut text = Vec::new();
+    // Memory takes everything, and states have nothing that JSON does not know.
+    let _ = json::line(&mut text, &event);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Contents;
+    use crate::record::json::Fields;
+
+    fn state(image: usize) -> WorkState {
+        let key = Key { image, target: Some(9) };
+        WorkState::new(Contents::Attacks, key, Duration::ZERO)
+    }
+
+    fn hidden(records: usize) -> Progress {
+        Progress::on(ProgressDrawTarget::hidden(), records)
+    }
 
     #[test]
-    fn verdicts_are_counted_in_their_order() {
-        let mut progress = Progress::hidden();
-        for verdict in [Verdict::Unknown, Verdict::Adversarial, Verdict::Unknown] {
-            progress.done(verdict);
+    fn verdicts_are_counted_in_their_order_and_work_is_shown_until_it_is_done() {
+        let mut progress = hidden(9);
+        (0..4).for_each(|image| progress.working(&state(image)));
+        for (image, verdict) in
+            [Verdict::Unknown, Verdict::Adversarial, Verdict::Unknown].into_iter().enumerate()
+        {
+            progress.done(state(image).key, Some(verdict));
         }
-        assert_eq!(progress.bar.message(), "1 adversarial, 2 unknown");
-        for more in [40, 2] {
-            progress.divided(more, 0.25);
-        }
-        let message = progress.bar.message();
-        assert_eq!(message, "1 adversarial, 2 unknown; 42 nodes, 42 per second, gap 0.2500");
+        let text = "; 1 adversarial, 2 unknown\n  image 3, target 9: begin (0 s)";
+        assert_eq!(progress.bar.message(), text);
         assert_eq!(progress.bar.position(), 3);
         assert_eq!(progress.aside(|| 7), 7);
         progress.finish();
     }
 
     #[test]
+    fn of_many_threads_some_are_shown() {
+        let progress = hidden(99);
+        (0..20).for_each(|image| progress.working(&state(image)));
+        let texts = work(&locked(&progress.counts), Duration::from_secs(3));
+        assert_eq!(texts.len(), SHOWN_WORK + 1);
+        assert_eq!(texts[0], "image 0, target 9: begin (3 s)");
+        assert_eq!(texts[SHOWN_WORK], "12 more");
+    }
+
+    #[test]
     fn the_template_is_valid() {
-        assert!(Progress::new(3).bar.length() == Some(3));
+        let progress = Progress::new(3, ProgressMode::Hidden);
+        assert!(progress.bar.length() == Some(3));
     }
 
     #[test]
     fn a_bar_that_is_gone_is_in_nobodys_way() {
-        let mut progress = Progress::new(3);
+        let mut progress = Progress::new(3, ProgressMode::Auto);
         assert_eq!(with_bar_aside(|| 7), 7);
         progress.finish();
         drop(progress);
@@ -218,16 +318,29 @@ mod tests {
 
     #[test]
     fn where_there_is_no_bar_lines_tell_how_far_it_is() {
-        let progress = Progress::on(ProgressDrawTarget::hidden(), 90);
-        progress.done(Verdict::Robust);
+        let progress = hidden(90);
+        progress.done(state(0).key, Some(Verdict::Robust));
+        progress.working(&state(4));
         let (sender, lines) = mpsc::channel();
-        let send = move |line: &str| drop(sender.send(line.to_owned()));
-        let running = ProgressLines::start(progress.bar.clone(), Duration::from_millis(1), send);
+        let send = move |bar: &ProgressBar, counts: &Counts| drop(sender.send(line(bar, counts)));
+        let running = Ticker::start(&progress, Duration::from_millis(1), send);
         let line = lines.recv().expect("a line comes");
         assert!(line.starts_with("rw-adv: progress: 1 of 90, 1 robust; "), "{line}");
-        assert!(line.ends_with(" left\n"), "{line}");
+        assert!(line.ends_with(" left; image 4, target 9: begin (0 s)\n"), "{line}");
         drop(running);
         // The thread is gone, and with it the other end.
         assert!(lines.iter().all(|line| line.contains("1 of 90")));
+    }
+
+    #[test]
+    fn json_lines_tell_the_same() {
+        let progress = hidden(90);
+        progress.done(state(0).key, None);
+        progress.working(&state(4));
+        let line = json_line(&progress.bar, &locked(&progress.counts));
+        let event: Fields = json::parse(line.as_bytes()).expect("JSON");
+        assert_eq!((&event["event"], &event["done"]), (&"progress".into(), &1.into()));
+        assert_eq!(event["working"][0]["image"], 4);
+        assert_eq!(event["verdicts"]["robust"], 0);
     }
 }

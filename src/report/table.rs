@@ -1,7 +1,7 @@
 //! Records as a table: a row each, a column per field.
 
 use crate::record::AttackRecord;
-use crate::record::json::{self, Fields, Value};
+use crate::record::json::{self, Fields};
 
 /// The columns, the most important first. Lists, such as `bound_trace`, have no column.
 const COLUMNS: [&str; 32] = [
@@ -54,11 +54,6 @@ impl Table {
         COLUMNS.into_iter().filter(|&column| self.rows.iter().any(|row| row.contains_key(column)))
     }
 
-    /// A column; `null` where a record lacks the field.
-    pub fn column(&self, name: &str) -> impl Iterator<Item = &Value> {
-        self.rows.iter().map(move |row| row.get(name).unwrap_or(&Value::Null))
-    }
-
     /// The rows.
     pub fn rows(&self) -> &[Fields] {
         &self.rows
@@ -84,7 +79,5 @@ mod tests {
         let columns: BTreeSet<&str> = table.columns().collect();
         assert_eq!(fields.difference(&columns).collect::<Vec<_>>(), [&"bound_trace"]);
         assert_eq!(Table::of(&records[..1]).columns().find(|&column| column == "name"), None);
-        let names: Vec<&Value> = table.column("name").collect();
-        assert_eq!(names, [&Value::Null, &Value::from("a.png")]);
     }
 }

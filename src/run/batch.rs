@@ -14,12 +14,12 @@ use super::job::{BoxError, Job, Sink};
 use super::manifest::{Manifest, keys_of};
 use super::record_files::RecordFiles;
 use super::store::{OpenMode, OpenStore, Store};
-use super::stored::read_run;
 use super::witness::Pictures;
+use super::work_observer::WorkObserver;
 use crate::budget::Budget;
-use crate::observer::{Observer, TreeState};
+use crate::observer::{Observer, Phase};
 use crate::record::json::Fields;
-use crate::record::{Key, Plan, Resumable, Summarize};
+use crate::record::{Key, PhaseTimes, Plan, Resumable, Summarize, WorkState};
 
 /// Where results go.
 #[derive(Clone, Debug)]
@@ -89,6 +89,13 @@ pub struct BatchResult<J: Job> {
     pub solved: Result<(), RunError>,
     /// Whether summary and report could be written.
     pub stored: Result<(), StoreError>,
+}
+
+impl<J: Job> BatchResult<J> {
+    /// Seconds since the run was begun; `None` if there was nothing to do.
+    pub fn new_seconds(&self) -> Option<f64> {
+        (self.records.len() > self.finished_before).then_some(self.elapsed.as_secs_f64())
+    }
 }
 
 impl<'j, J: Job> Batch<'j, J> {
@@ -189,12 +196,20 @@ impl<'j, J: Job> Batch<'j, J> {
         let Self { job, settings, left, asked, finished, output } = self;
         let (store, files) = output.unzip();
         let finished_before = finished.len();
-        let shared = Mutex::new(Output { store, records: finished, sink });
-        let worker = Worker::<J> { job, files: files.as_ref(), limits, output: &shared };
+        let prepared = clock.elapsed();
+        let times = PhaseTimes::default();
+        let shared = Mutex::new(Output { store, records: finished, sink, times });
+        let worker = Worker::<J> { job, files: files.as_ref(), limits, clock, output: &shared };
         let solved = left.par_iter().try_for_each(|(item, keys)| worker.solve_all(item, keys));
-        let Output { store, records, sink } =
+        let Output { store, records, sink, times } =
             shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         sink.end();
+        log::info!(
+            "time: {:.2} s to begin, {:.2} s for all records on {} threads: {times}",
+            prepared.as_secs_f64(),
+            (clock.elapsed() - prepared).as_secs_f64(),
+            rayon::current_num_threads(),
+        );
         let interrupted = limits.cancelled.load(Ordering::Relaxed);
         let finished = records.iter().filter(|record| record.is_finished());
         let finished: BTreeSet<Key> = finished.map(Resumable::key).collect();
@@ -266,8 +281,8 @@ fn finish<J: Job>(
     if contents.has_summary() && !store.is_attempt {
         write_summary(directory, J::Record::SCHEMA, summary, settings, elapsed)?;
     }
-    if contents.has_report() && !store.is_attempt {
-        write_report(directory, &read_run(directory)?)?;
+    if !store.is_attempt {
+        write_report(directory)?;
     }
     Ok(())
 }
@@ -277,6 +292,8 @@ struct Output<'s, R> {
     store: Option<Store>,
     records: Vec<R>,
     sink: &'s mut dyn Sink<R>,
+    /// Where the time of all threads went.
+    times: PhaseTimes,
 }
 
 impl<R: Resumable> Output<'_, R> {
@@ -295,6 +312,8 @@ struct Worker<'w, 's, J: Job> {
     job: &'w J,
     files: Option<&'w RecordFiles>,
     limits: &'w RunLimits<'w>,
+    /// The clock of the run.
+    clock: &'w Budget<'w>,
     output: &'w Mutex<Output<'s, J::Record>>,
 }
 
@@ -317,16 +336,19 @@ impl<'s, J: Job> Worker<'_, 's, J> {
 
     fn solve(&self, item: &J::Item, shared: &J::Shared, key: Key) -> Result<(), RunError> {
         let budget = Budget::start(self.limits.time, Some(self.limits.cancelled));
-        let answer = self.job.solve(item, shared, key, &budget, self).map_err(RunError::Job)?;
+        let state = WorkState::new(J::Record::CONTENTS, key, self.clock.elapsed());
+        let tell = |state: &WorkState| self.with_output(|output| output.sink.working(state));
+        let observer = WorkObserver::new(state, &budget, tell);
+        let answer = self.job.solve(item, shared, key, &budget, &observer);
+        let answer = answer.map_err(RunError::Job)?;
         let seconds = budget.elapsed().as_secs_f64();
+        observer.entered(Phase::Files);
         let mut record = self.job.record(item, key, &answer, seconds);
         self.job.store(item, &answer, &mut record, self.files)?;
-        self.with_output(|output| output.add(record))
-    }
-}
-
-impl<J: Job> Observer for Worker<'_, '_, J> {
-    fn divided(&self, tree: &TreeState) {
-        self.with_output(|output| output.sink.divided(tree));
+        let times = observer.into_times();
+        self.with_output(|output| {
+            output.times.add_all(&times);
+            output.add(record)
+        })
     }
 }

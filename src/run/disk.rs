@@ -116,9 +116,16 @@ impl SyncedFile {
 
 /// Gives a file its place.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)?;
-    journal::note(|| journal::Step::Rename(from.into(), to.into()));
-    sync_folder_of(to)
+    rename_all(&[(from, to)])
+}
+
+/// Gives files of one directory their places, which is then synced once.
+pub(crate) fn rename_all(files: &[(&Path, &Path)]) -> io::Result<()> {
+    for (from, to) in files {
+        fs::rename(from, to)?;
+        journal::note(|| journal::Step::Rename(from.into(), to.into()));
+    }
+    files.last().map_or(Ok(()), |(_, to)| sync_folder_of(to))
 }
 
 /// Makes the name of a file last that was just made.

@@ -6,20 +6,26 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::error::StoreError;
-use super::stored::SUMMARY;
+use super::stored::{SUMMARY, contents_of, read_run};
 use super::whole_file::replace;
-use crate::record::{StoredRun, json};
+use crate::record::{Contents, json};
 use crate::report::html;
 
 const REPORT: &str = "report.html";
 
-/// Writes `report.html`, whole.
+/// Writes `report.html` of what a directory holds, whole.
 ///
 /// # Errors
-/// When it cannot be written.
-pub fn write_report(directory: &Path, run: &StoredRun) -> Result<(), StoreError> {
+/// When results are missing or damaged, or it cannot be written.
+pub fn write_report(directory: &Path) -> Result<(), StoreError> {
+    let page = match contents_of(directory)? {
+        Contents::Attacks => html::attack_page(&read_run(directory)?),
+        Contents::Radii => html::radius_page(&read_run(directory)?),
+        Contents::Maximum => html::maximum_page(&read_run(directory)?),
+        Contents::Instances => html::verify_page(&read_run(directory)?),
+    };
     let path = directory.join(REPORT);
-    let page = html::page(run).map_err(StoreError::unwritable(&path))?;
+    let page = page.map_err(StoreError::unwritable(&path))?;
     replace(&path, page.as_bytes())
 }
 

@@ -5,8 +5,8 @@ use std::error::Error;
 use super::error::StoreError;
 use super::record_files::RecordFiles;
 use crate::budget::Budget;
-use crate::observer::{Observer, TreeState};
-use crate::record::{Key, Resumable, Summarize};
+use crate::observer::Observer;
+use crate::record::{Key, Resumable, Summarize, WorkState};
 
 /// Any error of a job or a sink.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -80,9 +80,9 @@ pub trait Sink<R>: Send {
     /// When it cannot be told. This ends the run.
     fn record(&mut self, record: &R) -> Result<(), BoxError>;
 
-    /// Branch and bound has divided a set further.
-    fn divided(&mut self, tree: &TreeState) {
-        let _ = tree;
+    /// Work on a record has begun, or is further than it was.
+    fn working(&mut self, state: &WorkState) {
+        let _ = state;
     }
 
     /// No more records come.

@@ -5,6 +5,7 @@
 //! is never replaced, which makes it the file to lock.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -15,8 +16,9 @@ use super::disk;
 use super::error::StoreError;
 use super::shard::Shard;
 use super::whole_file::{PARTIAL, unique};
+use crate::budget::utc_now;
 use crate::record::json::{self, Fields};
-use crate::record::{Contents, Key};
+use crate::record::{Contents, Key, RunOrigin};
 
 /// The version of the manifest's format.
 const MANIFEST_SCHEMA: &str = "rw-adv/manifest/1";
@@ -42,6 +44,9 @@ pub struct Manifest {
     settings: Fields,
     /// Images in the order asked for, each with its targets.
     items: Vec<(usize, Vec<usize>)>,
+    /// How the run was begun; it may be continued in another way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<RunOrigin>,
 }
 
 impl Manifest {
@@ -57,6 +62,7 @@ impl Manifest {
             contents,
             settings: json::fields(settings),
             items: items.into_iter().collect(),
+            origin: None,
         }
     }
 
@@ -92,6 +98,11 @@ impl Manifest {
         &self.settings
     }
 
+    /// How the run was begun, if it has begun.
+    pub fn origin(&self) -> Option<&RunOrigin> {
+        self.origin.as_ref()
+    }
+
     /// The work of one shard, or all of it, in the order of the images.
     pub fn keys(&self, shard: Option<Shard>) -> impl Iterator<Item = Key> {
         let mine = move |place: usize| shard.is_none_or(|shard| shard.holds(place));
@@ -116,7 +127,9 @@ impl Manifest {
         let path = directory.join(MANIFEST);
         let partial = directory.join(format!("{MANIFEST}.{}.{PARTIAL}", unique()));
         let mut text = Vec::new();
-        let written = json::line(&mut text, self).and_then(|()| disk::write(&partial, &text));
+        let origin = RunOrigin { command: command_line(), begun: utc_now() };
+        let begun = Self { origin: Some(origin), ..self.clone() };
+        let written = json::line(&mut text, &begun).and_then(|()| disk::write(&partial, &text));
         // Unlike a rename, a link fails when another process was faster.
         let placed = written.and_then(|()| match fs::hard_link(&partial, &path) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => disk::rename(&partial, &path),
@@ -171,6 +184,17 @@ impl Manifest {
     }
 }
 
+/// What was typed, as a shell takes it.
+fn command_line() -> String {
+    let quoted = |argument: std::ffi::OsString| {
+        let text = argument.to_string_lossy().into_owned();
+        let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:+%@".contains(c);
+        let plain = !text.is_empty() && text.chars().all(is_plain);
+        if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    };
+    env::args_os().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 /// The records that an item of the work has.
 pub(crate) fn keys_of(contents: Contents, image: usize, targets: &[usize]) -> Vec<Key> {
     if contents.is_by_target() {
@@ -216,7 +240,9 @@ mod tests {
         let first = manifest(&settings());
         assert!(first.claim(directory.path()).unwrap());
         assert!(!first.claim(directory.path()).unwrap());
-        assert_eq!(Manifest::of(directory.path()).unwrap(), first);
+        let stored = Manifest::of(directory.path()).unwrap();
+        assert!(stored.origin().is_some_and(|origin| origin.begun.ends_with(" UTC")));
+        assert_eq!(Manifest { origin: None, ..stored }, first);
         let names: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
         assert_eq!(names.len(), 1, "{names:?}");
         // The same model under another name.

@@ -9,7 +9,6 @@ use super::lock::Lock;
 use super::manifest::{MANIFEST, Manifest};
 use super::record_set::RecordSet;
 use super::sketch_file;
-use super::stored::read_run;
 use crate::record::{Resumable, Summarize};
 
 /// What was merged.
@@ -40,9 +39,7 @@ pub fn merge<R: Resumable, S: Summarize<R>>(
     // A sum of what was measured, unless a record was made up.
     let spent = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     write_summary(directory, R::SCHEMA, &summary, manifest.settings(), spent)?;
-    if R::CONTENTS.has_report() {
-        write_report(directory, &read_run(directory)?)?;
-    }
+    write_report(directory)?;
     Ok(MergeResult { asked, records: records.len(), summary, seconds })
 }
 
@@ -52,7 +49,7 @@ fn merge_records<R: Resumable>(
 ) -> Result<Vec<R>, StoreError> {
     let _lock = Lock::of(directory, MANIFEST)?;
     let all = RecordSet::<R>::read(directory, manifest)?;
-    if R::CONTENTS.has_report() {
+    if R::CONTENTS.has_sketches() {
         sketch_file::store(&all.sketches(directory)?, directory)?;
     }
     all.store(directory, manifest)?;

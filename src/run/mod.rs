@@ -24,6 +24,7 @@ mod stored;
 mod threads;
 mod whole_file;
 mod witness;
+mod work_observer;
 
 pub use batch::{Batch, BatchResult, Destination, RunError, RunLimits};
 pub use error::StoreError;
@@ -42,6 +43,6 @@ pub use record_set::RecordSet;
 pub use self_check::{Claimed, SelfCheck};
 pub use shard::Shard;
 pub use store::OpenMode;
-pub use stored::read_run;
+pub use stored::{contents_of, read_run};
 pub use threads::{MOST_THREADS, granted_cpus, has_spare_threads, on_threads};
 pub use witness::{Pictures, SavedWitness};

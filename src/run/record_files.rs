@@ -37,7 +37,7 @@ impl RecordFiles {
         let witnesses = || WitnessFiles::create(folder, dims, pictures);
         let witnesses = contents.has_witnesses().then(witnesses);
         let witnesses = witnesses.transpose()?;
-        let sketches = contents.has_report().then(|| SketchFile::open(folder, dims, earlier));
+        let sketches = contents.has_sketches().then(|| SketchFile::open(folder, dims, earlier));
         let sketches = sketches.transpose()?.map(Mutex::new);
         Ok(Self { folder: folder.to_owned(), dims: dims.to_vec(), witnesses, sketches })
     }
@@ -66,9 +66,9 @@ impl RecordFiles {
     /// When it cannot be written.
     ///
     /// # Panics
-    /// When there is no report of records of this kind.
+    /// When points of such records are not drawn.
     pub fn draw(&self, sample: &Sample, target: Label, sketch: &Sketch) -> Result<(), StoreError> {
-        let file = self.sketches.as_ref().expect("there is a report of records of this kind");
+        let file = self.sketches.as_ref().expect("points of such records are drawn");
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         file.append(sample, target.0, sketch)
     }

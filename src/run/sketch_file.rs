@@ -31,6 +31,8 @@ enum SketchLine {
     Head {
         schema: String,
         picture: Option<PictureSize>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dims: Option<Vec<usize>>,
     },
     Sketch {
         image: usize,
@@ -41,6 +43,9 @@ enum SketchLine {
     Original {
         image: usize,
         original: String,
+        /// Where values are not those of the bytes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        values: Option<String>,
     },
 }
 
@@ -61,6 +66,7 @@ impl SketchFile {
     pub fn open(folder: &Path, dims: &[usize], mut earlier: Sketches) -> Result<Self, StoreError> {
         let layout = PictureLayout::from_dims(dims);
         earlier.size = layout.as_ref().map(PictureSize::of);
+        earlier.dims = Some(dims.to_vec());
         store(&earlier, folder)?;
         let lines = JsonLines::open(&folder.join(FILE))?;
         Ok(Self { lines, layout, seen: earlier.originals.into_keys().collect() })
@@ -82,7 +88,12 @@ impl SketchFile {
         {
             let bytes: Vec<u8> =
                 picture_places(&layout).map(|at| nearest_byte(sample.pixels[at])).collect();
-            self.lines.append(&SketchLine::Original { image, original: BASE64.encode(bytes) })?;
+            let shown = || picture_places(&layout).map(|at| sample.pixels[at]);
+            let is_shown = shown().zip(&bytes).all(|(x, &b)| x == f32::from(b) / 255.0);
+            let exact = || BASE64.encode(shown().flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
+            let values = (!is_shown).then(exact);
+            let original = BASE64.encode(bytes);
+            self.lines.append(&SketchLine::Original { image, original, values })?;
         }
         self.lines.append(&SketchLine::Sketch { image, target, sketch: sketch.clone() })
     }
@@ -119,10 +130,12 @@ pub(crate) fn store(sketches: &Sketches, folder: &Path) -> Result<(), StoreError
 
 fn text(sketches: &Sketches) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    json::line(&mut text, &SketchLine::Head { schema: SCHEMA.to_owned(), picture: sketches.size })?;
+    let (picture, dims) = (sketches.size, sketches.dims.clone());
+    json::line(&mut text, &SketchLine::Head { schema: SCHEMA.to_owned(), picture, dims })?;
     for (&image, original) in &sketches.originals {
         let original = BASE64.encode(original);
-        json::line(&mut text, &SketchLine::Original { image, original })?;
+        let values = sketches.exact_originals.get(&image).map(|values| BASE64.encode(values));
+        json::line(&mut text, &SketchLine::Original { image, original, values })?;
     }
     for (&(image, target), sketch) in &sketches.sketches {
         json::line(&mut text, &SketchLine::Sketch { image, target, sketch: sketch.clone() })?;
@@ -132,12 +145,18 @@ fn text(sketches: &Sketches) -> io::Result<Vec<u8>> {
 
 fn add(all: &mut Sketches, line: SketchLine) {
     match line {
-        SketchLine::Head { picture, .. } => all.size = all.size.or(picture),
+        SketchLine::Head { picture, dims, .. } => {
+            all.size = all.size.or(picture);
+            all.dims = all.dims.take().or(dims);
+        }
         SketchLine::Sketch { image, target, sketch } => {
             all.sketches.insert((image, target), sketch);
         }
-        SketchLine::Original { image, original } => {
+        SketchLine::Original { image, original, values: exact } => {
             let values = all.size.map(|size| size.values());
+            let exact = exact.and_then(|exact| BASE64.decode(exact).ok());
+            let whole = |exact: &Vec<u8>| Some(exact.len()) == values.map(|values| 4 * values);
+            all.exact_originals.extend(exact.filter(whole).map(|exact| (image, exact)));
             let bytes = BASE64.decode(original).ok();
             if let Some(bytes) = bytes.filter(|bytes| Some(bytes.len()) == values) {
                 all.originals.insert(image, bytes);

@@ -118,7 +118,7 @@ impl Store {
     ) -> Result<OpenStore<R>, StoreError> {
         let lock = Lock::of(directory, MANIFEST)?;
         let finished = RecordSet::<R>::read(directory, manifest)?;
-        let earlier = if R::CONTENTS.has_report() {
+        let earlier = if R::CONTENTS.has_sketches() {
             finished.sketches(directory)?
         } else {
             Sketches::default()

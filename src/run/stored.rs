@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::manifest::Manifest;
 use super::record_set::RecordSet;
 use crate::record::json::{self, Fields, Value};
-use crate::record::{AttackRecord, Contents, StoredRun};
+use crate::record::{Contents, Resumable, StoredRun};
 
 /// What is counted over all records.
 pub(crate) const SUMMARY: &str = "summary.json";
@@ -17,8 +17,8 @@ pub(crate) const SUMMARY: &str = "summary.json";
 ///
 /// # Errors
 /// When there are no results, or they are damaged.
-pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
-    let contents = Contents::Attacks;
+pub fn read_run<R: Resumable>(directory: &Path) -> Result<StoredRun<R>, StoreError> {
+    let contents = R::CONTENTS;
     if ![contents.file(), ATTEMPTS].iter().any(|name| directory.join(name).exists()) {
         return Err(missing(directory));
     }
@@ -26,13 +26,15 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
     if manifest.as_ref().is_some_and(|manifest| manifest.contents() != contents) {
         return Err(missing(directory));
     }
-    let gathered = RecordSet::<AttackRecord>::everything(directory, manifest.as_ref())?;
+    let gathered = RecordSet::<R>::everything(directory, manifest.as_ref())?;
     let sketches = gathered.sketches(directory)?;
     let summary = summary(&directory.join(SUMMARY));
     let of_summary = summary.get("settings").and_then(Value::as_object);
     let settings = of_summary.or(manifest.as_ref().map(Manifest::settings));
     let missing = manifest.as_ref().map(|manifest| gathered.missing(manifest));
+    let origin = manifest.as_ref().and_then(Manifest::origin).cloned();
     Ok(StoredRun {
+        origin,
         records: gathered.into_records().collect(),
         settings: settings.cloned().unwrap_or_default(),
         asked: manifest.map(|manifest| manifest.keys(None).count()),
@@ -42,18 +44,24 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
     })
 }
 
+/// What a directory holds.
+///
+/// # Errors
+/// When there are no results.
+pub fn contents_of(directory: &Path) -> Result<Contents, StoreError> {
+    let told = Manifest::read(directory)?.map(|manifest| manifest.contents());
+    let is_there = |kind: &Contents| directory.join(kind.file()).exists();
+    let held = told.or_else(|| Contents::ALL.into_iter().find(is_there));
+    held.ok_or_else(|| StoreError::NoResults(directory.to_owned()))
+}
+
 fn missing(directory: &Path) -> StoreError {
     let path = directory.to_owned();
-    let others = [
-        (Contents::Radii, "radii"),
-        (Contents::Maximum, "the result of maximize"),
-        (Contents::Instances, "the results of verify"),
-    ];
-    let held = Manifest::read(directory).ok().flatten().map(|manifest| manifest.contents());
-    let is_held = |kind: Contents| held == Some(kind) || directory.join(kind.file()).exists();
-    match others.into_iter().find(|&(kind, _)| is_held(kind)) {
-        Some((_, what)) => StoreError::OtherResults { path, what },
-        None => StoreError::NoResults(path),
+    match contents_of(directory) {
+        Ok(Contents::Attacks) | Err(_) => StoreError::NoResults(path),
+        Ok(Contents::Radii) => StoreError::OtherResults { path, what: "radii" },
+        Ok(Contents::Maximum) => StoreError::OtherResults { path, what: "the result of maximize" },
+        Ok(Contents::Instances) => StoreError::OtherResults { path, what: "the results of verify" },
     }
 }
 
@@ -72,7 +80,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::record::{Sketches, record};
+    use crate::record::{AttackRecord, Sketches, record};
 
     fn line(image: usize, target: usize, more: &str) -> String {
         let mut line = Vec::new();
@@ -93,7 +101,7 @@ mod tests {
         let text = [&line(9, 3, ""), &called_off, "\n", &line(2, 3, ""), &line(2, 8, "")].concat();
         let (folder, file) = folder_with(&text);
         let found = || {
-            let stored = read_run(folder.path()).unwrap();
+            let stored = read_run::<AttackRecord>(folder.path()).unwrap();
             let of =
                 |record: &AttackRecord| (record.image, record.target, record.stats.stop.name());
             stored.records.iter().map(of).collect::<Vec<_>>()
@@ -106,14 +114,14 @@ mod tests {
         fs::write(&file, text.clone() + "{\"image\":7").unwrap();
         assert_eq!(found(), expected);
         fs::write(&file, "{\"image\":7\n".to_owned() + &text).unwrap();
-        let error = read_run(folder.path()).unwrap_err().to_string();
+        let error = read_run::<AttackRecord>(folder.path()).unwrap_err().to_string();
         assert!(error.ends_with("results.jsonl: line 1 is not a valid record"), "{error}");
     }
 
     #[test]
     fn a_directory_without_results_says_what_it_holds() {
         let folder = tempfile::tempdir().unwrap();
-        let error = |path: &Path| read_run(path).unwrap_err().to_string();
+        let error = |path: &Path| read_run::<AttackRecord>(path).unwrap_err().to_string();
         assert!(error(folder.path()).ends_with("holds no results.jsonl: name the --out of a run"));
         assert!(error(&folder.path().join("none")).contains("none: holds no results.jsonl"));
         fs::write(folder.path().join("radii.jsonl"), "").unwrap();
@@ -126,7 +134,7 @@ mod tests {
     fn what_is_missing_beside_the_records_is_empty() {
         let (folder, _) = folder_with(&line(1, 2, ""));
         fs::write(folder.path().join(SUMMARY), "{\"settings\":").unwrap();
-        let stored = read_run(folder.path()).unwrap();
+        let stored = read_run::<AttackRecord>(folder.path()).unwrap();
         assert_eq!((stored.records.len(), stored.settings.len(), stored.asked), (1, 0, None));
         assert_eq!(stored.missing, None);
         assert_eq!(stored.sketches, Sketches::default());

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 use super::npy;
-use super::whole_file::{PARTIAL, replace_through};
+use super::whole_file::{NewFile, PARTIAL, replace_all};
 use crate::data::PictureLayout;
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
+use crate::record::change_text;
 use crate::report::png;
 
 /// The folder in the result directory.
@@ -149,35 +150,44 @@ impl WitnessFiles {
     ) -> Result<SavedWitness, StoreError> {
         let stem = stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
-        let write = |name: &str, bytes: &[u8]| self.write(&stem, name, bytes);
+        let mut files = Vec::new();
+        let mut write = |name: &str, bytes: Vec<u8>| files.push((name.to_owned(), bytes));
         let pixels = witness.point().values();
-        write(&exact, &npy::encode(&self.dims, pixels))?;
+        write(&exact, npy::encode(&self.dims, pixels));
         let pairs = pixels.iter().zip(original);
         let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
-        write(&format!("{stem}_difference.npy"), &npy::encode(&self.dims, &difference))?;
-        write(&format!("{FOLDER}/{image}.npy"), &npy::encode(&self.dims, original))?;
+        write(&format!("{stem}_difference.npy"), npy::encode(&self.dims, &difference));
+        write(&format!("{FOLDER}/{image}.npy"), npy::encode(&self.dims, original));
         let mut saved = SavedWitness { npy: exact, png: None };
         if let (Some(layout), Some(picture)) = (&self.layout, picture) {
             let drawn = format!("{stem}.png");
-            write(&drawn, &png::picture(layout, picture.bytes()))?;
+            write(&drawn, png::picture(layout, picture.bytes()));
             saved.png = Some(drawn);
             if self.pictures == Pictures::All {
                 let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
                 let difference = png::difference(layout, &original, picture.bytes());
-                write(&format!("{stem}_difference.png"), &difference)?;
-                let strip = png::strip(layout, &original, picture.bytes());
-                write(&format!("{stem}_strip.png"), &strip)?;
-                write(&format!("{FOLDER}/{image}.png"), &png::picture(layout, &original))?;
+                write(&format!("{stem}_difference.png"), difference);
+                let change = change_text(predicted.0, target.0);
+                let margin = witness.point().value();
+                let caption = format!("image {image}: {change}, margin {margin:.2}");
+                let strip = png::strip(layout, &original, picture.bytes(), Some(&caption));
+                write(&format!("{stem}_strip.png"), strip);
+                write(&format!("{FOLDER}/{image}.png"), png::picture(layout, &original));
             }
         }
+        self.write(&stem, files)?;
         Ok(saved)
     }
 
-    /// Writes a file whole or not at all. No other thread has the same `stem`: the original is written for every target of an image,
+    /// Writes files, each whole or not at all. No other thread has the same `stem`: the original is written for every target of an image,
     /// by several threads at a time.
-    fn write(&self, stem: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let partial = self.root.join(format!("{stem}.{PARTIAL}"));
-        replace_through(&self.root.join(name), &partial, bytes)
+    fn write(&self, stem: &str, files: Vec<(String, Vec<u8>)>) -> Result<(), StoreError> {
+        let new_file = |(k, (name, bytes)): (usize, (String, Vec<u8>))| {
+            let partial = self.root.join(format!("{stem}.{k}.{PARTIAL}"));
+            NewFile { path: self.root.join(name), partial, bytes }
+        };
+        let files: Vec<NewFile> = files.into_iter().enumerate().map(new_file).collect();
+        replace_all(&files)
     }
 }
 

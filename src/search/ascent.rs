@@ -20,6 +20,7 @@ pub fn ascend(problem: &Problem, budget: &Budget) -> SearchResult {
         best,
         starts: 1,
         finished: 1,
+        points: 1,
         claimed_bound: None,
         work: LpWork::default(),
         time_to_best,

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::result::{Curve, SearchStop};
+use super::options::SearchOptions;
+use super::result::{Curve, SearchEvent, SearchStop};
 use crate::budget::Budget;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
@@ -18,40 +19,60 @@ pub(super) struct Incumbent<'s> {
     pub curve: Curve,
     /// The time limit of the search.
     pub budget: &'s Budget<'s>,
-    /// Called with every better point.
-    better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+    /// How many points were offered.
+    pub points: usize,
+    /// Called with every better point and after every start.
+    watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     /// Whether that callback has returned `Break`.
     broken_off: bool,
     /// Starts in a row without gain before the search ends.
     patience: usize,
     /// Starts in a row without gain so far.
     idle: usize,
+    /// Starts before the search ends, and those so far.
+    most_starts: usize,
+    starts: usize,
 }
 
 impl<'s> Incumbent<'s> {
     /// Begins with the set's centre.
     pub fn new(
         problem: &Problem,
-        patience: usize,
+        options: &SearchOptions,
         budget: &'s Budget<'s>,
-        better: &'s mut dyn FnMut(&Candidate) -> ControlFlow<()>,
+        watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     ) -> Self {
         let mut trace = problem.trace();
         let best = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let time_to_best = budget.elapsed();
         let curve = vec![(time_to_best, best.margin)];
-        let broken_off = better(&best).is_break();
-        Self { best, time_to_best, curve, budget, better, broken_off, patience, idle: 0 }
+        let broken_off = watch(SearchEvent::Better(&best)).is_break();
+        let SearchOptions { patience, most_starts, .. } = *options;
+        let (idle, starts) = (0, 0);
+        Self {
+            best,
+            time_to_best,
+            curve,
+            budget,
+            points: 0,
+            watch,
+            broken_off,
+            patience,
+            idle,
+            most_starts,
+            starts,
+        }
     }
 
     /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
     pub fn offer(&mut self, candidate: Candidate) -> bool {
+        self.points += 1;
         let gained = candidate.margin > self.best.margin + tolerance::GAIN;
         if candidate.margin > self.best.margin {
             self.best = candidate;
             self.time_to_best = self.budget.elapsed();
             self.curve.push((self.time_to_best, self.best.margin));
-            self.broken_off |= (self.better)(&self.best).is_break();
+            self.broken_off |= (self.watch)(SearchEvent::Better(&self.best)).is_break();
         }
         gained
     }
@@ -59,6 +80,8 @@ impl<'s> Incumbent<'s> {
     /// Counts a start that was followed to its end, or that could not be made.
     pub fn finish_start(&mut self, gained: bool) {
         self.idle = if gained { 0 } else { self.idle + 1 };
+        self.starts += 1;
+        self.broken_off |= (self.watch)(SearchEvent::StartFinished).is_break();
     }
 
     /// Why to stop now, if there is a reason.
@@ -69,7 +92,7 @@ impl<'s> Incumbent<'s> {
             Some(SearchStop::Cancelled)
         } else if self.budget.is_spent() {
             Some(SearchStop::Time)
-        } else if self.idle >= self.patience {
+        } else if self.idle >= self.patience || self.starts >= self.most_starts {
             Some(SearchStop::Patience)
         } else {
             None

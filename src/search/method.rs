@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Which algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "&'static str", try_from = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "&'static str")]
 pub enum Method {
     /// All kinds of starts, first-order ascent, then the walk.
     #[default]
@@ -25,11 +26,28 @@ pub enum Method {
     Apgd,
     /// Our starts and first-order ascent, without any LP.
     FrankWolfe,
+    /// The whole problem as an MPS file for a MILP solver outside this program.
+    External {
+        /// How to call it: a program and its first arguments, with spaces between. It lives as long as the program, because there is one
+        /// command line.
+        solver: &'static str,
+    },
 }
 
 impl Method {
-    /// All names, as the command line takes them.
+    /// The names of the built-in methods, as the command line takes them.
     pub const NAMES: [&str; 6] = ["rw", "paper", "sample-mip", "milp", "apgd", "frank-wolfe"];
+
+    /// The name of the method that needs a solver.
+    pub const EXTERNAL: &str = "external";
+
+    /// The command of the external solver, if this is one.
+    pub fn solver(self) -> Option<&'static str> {
+        match self {
+            Self::External { solver } => Some(solver),
+            _ => None,
+        }
+    }
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
@@ -40,22 +58,21 @@ impl Method {
             Self::Milp { .. } => "milp",
             Self::Apgd => "apgd",
             Self::FrankWolfe => "frank-wolfe",
+            Self::External { .. } => Self::EXTERNAL,
         }
     }
 }
 
-/// By its name: whether a MILP begins with a point is another setting.
+/// By its name: whether a MILP begins with a point, and which solver is called, are other settings.
 impl From<Method> for &'static str {
     fn from(method: Method) -> Self {
         method.name()
     }
 }
 
-impl TryFrom<String> for Method {
-    type Error = UnknownMethod;
-
-    fn try_from(name: String) -> Result<Self, UnknownMethod> {
-        name.parse()
+impl<'de> Deserialize<'de> for Method {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -64,7 +81,9 @@ impl FromStr for Method {
 
     fn from_str(name: &str) -> Result<Self, UnknownMethod> {
         let cold = Self::Milp { warm: false };
-        let all = [Self::Rw, Self::Paper, Self::SampleMip, cold, Self::Apgd, Self::FrankWolfe];
+        let external = Self::External { solver: "" };
+        let all =
+            [Self::Rw, Self::Paper, Self::SampleMip, cold, Self::Apgd, Self::FrankWolfe, external];
         let named = all.into_iter().find(|method| method.name() == name);
         named.ok_or_else(|| UnknownMethod(name.to_owned()))
     }
@@ -81,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_name_is_that_of_a_method() {
-        for name in Method::NAMES {
+        for name in Method::NAMES.into_iter().chain([Method::EXTERNAL]) {
             assert_eq!(name.parse::<Method>().map(Method::name), Ok(name));
         }
         assert_eq!("magic".parse::<Method>(), Err(UnknownMethod("magic".into())));

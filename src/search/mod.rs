@@ -24,5 +24,5 @@ pub use ascent::{ascend, ascend_from};
 pub use dispatch::search;
 pub use method::{Method, UnknownMethod};
 pub use options::SearchOptions;
-pub use result::{Curve, SearchResult, SearchStop};
+pub use result::{Curve, SearchEvent, SearchResult, SearchStop};
 pub use sampled_climbs::climb_from_samples;

@@ -10,6 +10,8 @@ pub struct SearchOptions {
     pub seed: u64,
     /// Starts in a row without gain before the search ends. Default 40.
     pub patience: usize,
+    /// Starts before the search ends, whatever they gained. Default: no limit.
+    pub most_starts: usize,
     /// How walks leave a region. Default: flip.
     pub way_out: WayOut,
     /// Which algorithm. Default: our own.
@@ -18,6 +20,12 @@ pub struct SearchOptions {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { seed: 0, patience: 40, way_out: WayOut::default(), method: Method::default() }
+        Self {
+            seed: 0,
+            patience: 40,
+            most_starts: usize::MAX,
+            way_out: WayOut::default(),
+            method: Method::default(),
+        }
     }
 }

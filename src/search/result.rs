@@ -8,7 +8,7 @@ use crate::problem::Candidate;
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchStop {
-    /// As many starts in a row as [`patience`](super::SearchOptions::patience) allows brought no gain.
+    /// As many starts in a row as [`patience`](super::SearchOptions::patience) allows brought no gain, or as many starts were made as are allowed.
     Patience,
     /// The time is up.
     Time,
@@ -20,6 +20,17 @@ pub enum SearchStop {
     Claimed,
     /// The MILP solver gave no answer.
     Trouble,
+    /// The external solver does not take this problem: it is not installed, or its licence allows smaller ones only.
+    Refused,
+}
+
+/// What a search tells while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum SearchEvent<'c> {
+    /// A point that is better than all before.
+    Better(&'c Candidate),
+    /// A start was followed to its end, or could not be made.
+    StartFinished,
 }
 
 /// When each better margin was found, from the start of the work on.
@@ -34,6 +45,8 @@ pub struct SearchResult {
     pub starts: usize,
     /// Local searches that ended before the time was up.
     pub finished: usize,
+    /// Points that the method itself came to; the set's centre, with which every search begins, is none of them.
+    pub points: usize,
     /// What the MILP solver claims no point can exceed: not a certificate.
     pub claimed_bound: Option<f64>,
     /// What the LPs have cost.
@@ -81,6 +94,7 @@ mod tests {
             best: Candidate { point: vec![margin], margin },
             starts: 1,
             finished: 1,
+            points: margins.len(),
             claimed_bound: None,
             work: LpWork::default(),
             time_to_best,

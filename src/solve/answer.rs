@@ -11,7 +11,7 @@ use crate::proof::Claim;
 use crate::search::{SearchResult, SearchStop};
 
 /// The answer to one problem.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Solution {
     /// What the judge says about the threshold, if there is one.
     pub verdict: Option<Verdict>,
@@ -66,7 +66,7 @@ impl Stop {
             SearchStop::Cancelled => Self::Interrupted,
             SearchStop::Enough => on_break,
             SearchStop::Claimed => Self::Claimed,
-            SearchStop::Trouble => Self::Trouble,
+            SearchStop::Trouble | SearchStop::Refused => Self::Trouble,
         }
     }
 

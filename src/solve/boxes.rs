@@ -10,7 +10,7 @@ use crate::bounds::{Arithmetic, BoxBounds, BoxQuestions, BoxScratch, SplitBy};
 use crate::branch::{BoxTree, BoxTreeOptions, BranchResult, BranchStop, TreeEvent};
 use crate::budget::Budget;
 use crate::network::Network;
-use crate::observer::Observer;
+use crate::observer::{Observer, Phase};
 use crate::problem::{Candidate, Conjunction};
 use crate::sets::InputSet;
 
@@ -86,6 +86,7 @@ impl BoxDecider {
     ) -> BranchStop {
         let Self { tree, witness, time } = self;
         let begun = budget.elapsed();
+        observer.entered(Phase::Branch);
         let stop = tree.grow(budget, |event: TreeEvent| match event {
             TreeEvent::Divided(state) => {
                 observer.divided(&state);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::network::Network;
 use crate::problem::Objective;
 use crate::search::SearchOptions;
 use crate::tolerance::OPTIMAL_GAP;
@@ -35,6 +36,13 @@ impl SolveOptions {
     }
 }
 
+/// Nodes for a verdict by default, at most and at least.
+const MOST_NODES: usize = 250;
+const FEWEST_NODES: usize = 10;
+
+/// Up to this many ReLUs times weights an attack gets the most nodes; 784-500-500-10 has 6e8.
+const NODE_SIZE: f64 = 1e9;
+
 /// How far to branch.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchLimits {
@@ -48,8 +56,12 @@ pub struct BranchLimits {
 }
 
 impl BranchLimits {
-    /// Nodes for a verdict if nobody says otherwise: two or three seconds on the 2×500 model.
-    pub const DEFAULT_NODES: usize = 250;
+    /// Nodes for a verdict if nobody says otherwise: two or three seconds on the 2×500 model. A node bounds neurons, and each takes passes
+    /// through the network: larger networks get fewer nodes.
+    pub fn default_nodes(network: &Network) -> usize {
+        let size = network.relu_count() as f64 * network.parameters() as f64;
+        (MOST_NODES as f64 * (NODE_SIZE / size).min(1.0)).ceil().max(FEWEST_NODES as f64) as usize
+    }
 
     /// To decide a verdict, and no more.
     pub fn for_verdict(nodes: usize, parallel: bool) -> Self {
@@ -75,5 +87,20 @@ impl Goal {
             Self::Optimum => "optimum",
             Self::Verdict => "verdict",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::random::network;
+
+    #[test]
+    fn larger_networks_get_fewer_nodes_by_default() {
+        let nodes = |widths: &[usize]| BranchLimits::default_nodes(&network(widths, 1));
+        assert_eq!(nodes(&[784, 500, 500, 10]), MOST_NODES);
+        let wider = nodes(&[100, 1000, 1000, 10]);
+        assert!((FEWEST_NODES + 1..MOST_NODES).contains(&wider), "{wider}");
+        assert_eq!(nodes(&[10, 2500, 2500, 10]), FEWEST_NODES);
     }
 }

@@ -15,9 +15,11 @@ use crate::branch::{
 };
 use crate::budget::Budget;
 use crate::network::Trace;
-use crate::observer::Observer;
+use crate::observer::{Observer, Phase};
 use crate::problem::{Candidate, Objective, Problem, Property};
-use crate::search::{Method, SearchOptions, SearchResult, ascend, climb_from_samples, search};
+use crate::search::{
+    Method, SearchEvent, SearchOptions, SearchResult, ascend, climb_from_samples, search,
+};
 use crate::tolerance::OPTIMAL_GAP;
 
 /// Nodes of a tree before the search, where a verdict is wanted: easy cases are decided by fewer, in less time than a search takes.
@@ -69,6 +71,7 @@ impl<'s> Pipeline<'s> {
         let (solver, bounds) = (self.solver, known.bounds());
         let search = known.search.clone();
         let search = search.unwrap_or_else(|| ascend(&self.problem, self.budget));
+        self.observer.entered(Phase::Judge);
         let judgement = solver.judge.judge(&solver.set, self.property, &search.best.point)?;
         let constant = self.problem.question.constant;
         let excess = constant - self.threshold.unwrap_or(0.0);
@@ -116,11 +119,13 @@ impl<'s> Pipeline<'s> {
 
     /// The first climb of our own. Other methods show what they find by themselves.
     fn ascend(&self) -> Option<SearchResult> {
+        self.observer.entered(Phase::Search);
         (self.search.method == Method::Rw).then(|| ascend(&self.problem, self.budget))
     }
 
     /// A bound that holds in f32, no lower than the cutoff.
     fn certify(&self, cutoff: f64, budget: &Budget) -> ProvenBound {
+        self.observer.entered(Phase::Bounds);
         self.solver.certify_below(&self.problem, cutoff, budget)
     }
 
@@ -130,17 +135,25 @@ impl<'s> Pipeline<'s> {
         arithmetic: Arithmetic,
         is_enough: impl Fn(&Candidate) -> bool,
     ) -> SearchResult {
+        self.observer.entered(Phase::Bounds);
         let linear = self.solver.bounds(arithmetic, self.budget);
-        search(&self.problem, &|| linear.neurons(), &self.search, self.budget, |better| {
+        self.observer.entered(Phase::Search);
+        let watch = |event: SearchEvent| {
+            let SearchEvent::Better(better) = event else {
+                self.observer.start_finished();
+                return ControlFlow::Continue(());
+            };
             self.observer.better(better);
             if is_enough(better) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
+        };
+        search(&self.problem, &|| linear.neurons(), &self.search, self.budget, watch)
     }
 
     /// The smallest bound, then the largest value; a bound below the cutoff once more for f32.
     fn optimum(&self) -> Known {
         let ascended = self.ascend();
         let half = || self.budget.half();
+        self.observer.entered(Phase::Bounds);
         let linear = self.solver.bounds(Arithmetic::Exact, &half());
         // A bound that meets the value need not be lower.
         let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
@@ -207,6 +220,7 @@ impl<'s> Pipeline<'s> {
                 ControlFlow::Continue(())
             }
         };
+        self.observer.entered(Phase::Search);
         let found = climb_from_samples(&self.problem, self.search.seed, self.budget, better);
         let Some(best) = found else { return };
         if self.is_witness(&best) {
@@ -287,6 +301,7 @@ impl<'s> Pipeline<'s> {
                     if may_search && found.is_none() && seen >= NODES_BEFORE_SEARCH {
                         let search = self.search(Arithmetic::F32, |better| self.is_witness(better));
                         let is_witness = self.is_witness(&search.best);
+                        self.observer.entered(Phase::Branch);
                         found = Some(search);
                         if is_witness {
                             return ControlFlow::Break(());
@@ -302,7 +317,9 @@ impl<'s> Pipeline<'s> {
             }
         };
         let begun = self.budget.elapsed();
+        self.observer.entered(Phase::Bounds);
         let linear = self.solver.bounds(arithmetic, &self.budget.half());
+        self.observer.entered(Phase::Branch);
         let best = known.search.get_or_insert_with(|| ascend(&self.problem, self.budget));
         let best = best.best.clone();
         let result =

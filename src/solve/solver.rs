@@ -139,6 +139,6 @@ impl Solver {
         budget: &Budget,
     ) -> Result<(), MilpWriteError> {
         let neurons = self.bounds(Arithmetic::Exact, budget).neurons();
-        Milp::new(problem, neurons).write(path, problem.question.constant)
+        Milp::new(problem, neurons).into_file().write(path, problem.question.constant)
     }
 }

@@ -4,6 +4,7 @@ mod attack;
 #[path = "../common/mod.rs"]
 mod common;
 mod ending;
+mod inputs;
 mod mistakes;
 mod program;
 mod radius;

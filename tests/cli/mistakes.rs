@@ -17,6 +17,10 @@ fn missing_and_impossible_options_are_named() {
     mistake(&["--model", FIXTURE, "--delta", "NaN"], &["--delta", "positive"]);
     mistake(&["--model", FIXTURE, "--delta", "inf"], &["--delta", "positive"]);
     mistake(
+        &["--model", FIXTURE, "--delta", "5", "--split", "train", "--data", "docs/strip.png"],
+        &["--split train", "docs/strip.png is not an MNIST or CIFAR-10 directory"],
+    );
+    mistake(
         &["--model", FIXTURE, "--delta", "5", "--split", "validation"],
         &["--split", "validation"],
     );

@@ -47,7 +47,7 @@ fn the_problem_of_one_image_and_target_is_written_for_other_solvers() {
     let one: Vec<&str> = ["--model", FIXTURE].into_iter().chain(one).collect();
     stdout(&one);
     let text = read(&path);
-    for word in ["max", "up_", "down_", "h_1_", "z_1_", "bin"] {
+    for word in ["maximize", "up_", "down_", "h_1_", "z_1_", "general", "1.0 <= one <= 1.0"] {
         assert!(text.to_lowercase().contains(word), "{word}");
     }
     mistake(&[&one[..], &["--target", "all"]].concat(), &["--write-model", "one target, 9"]);

@@ -15,19 +15,19 @@ use crate::problem::TinyProblem;
 pub const SAME: f64 = 1e-6;
 
 /// Two to four pixels, one or two layers of two to four neurons.
-const TINY_CASES: u64 = 4000;
+const TINY_CASES: u64 = 1000;
 /// So many pixels that the LPs make their columns on demand; few neurons.
 const WIDE_CASES: u64 = 100;
 /// Tiny ones, and some wide ones, over a box cut by constraints.
-const CUT_CASES: u64 = 1000;
+const CUT_CASES: u64 = 250;
 /// Tiny ones in which some neurons have no ReLU.
-const MIXED_CASES: u64 = 600;
+const MIXED_CASES: u64 = 150;
 /// Residual blocks, leaky units, the largest of a window, no ReLU at all.
-const CARRIED_CASES: u64 = 600;
+const CARRIED_CASES: u64 = 150;
 /// Tiny ones with an input in the objective.
-const INPUT_CASES: u64 = 300;
+const INPUT_CASES: u64 = 75;
 
-/// How many times as many problems to solve: for a long run, say 10.
+/// How many times as many problems to solve: 4 for the long run, which scripts/test does not make.
 const FACTOR: &str = "RW_ADV_CASES";
 
 /// A problem and its optimum.

@@ -167,7 +167,14 @@ impl<'p, N: Number> Replay<'p, N> {
             None if sides.is_empty() && guide.is_none() && cut.is_none() => Ok(None),
             Some(parent) if parent < place => {
                 let outer = &self.claim.parts[parent].sides;
-                let fits = if cut.is_some() { outer == sides } else { sides.starts_with(outer) };
+                let more = sides.strip_prefix(&outer[..]);
+                let fits = match cut.as_ref().map(|cut| &cut.by) {
+                    None => more.is_some(),
+                    Some(Evidence::Multipliers { .. }) => {
+                        more.is_some_and(|more| more.iter().all(|side| side.sign().is_some()))
+                    }
+                    Some(_) => more.is_some_and(<[_]>::is_empty),
+                };
                 if fits {
                     Ok(Some(parent))
                 } else {
@@ -189,9 +196,15 @@ impl<'p, N: Number> Replay<'p, N> {
             Some(cut) => {
                 let before = self.recent.iter().find(|(of, _)| Some(*of) == parent);
                 let (_, before) = before.ok_or(Failure::Empty)?;
-                let by = by_lines(&cut.lines, widths)?;
-                let above = before.objective(&|layer, j| by[layer][j])?;
-                before.cut(cut.goal, &above, guide)
+                let signs = &part.sides[self.claim.parts[parent.unwrap_or(0)].sides.len()..];
+                after_signs(before, signs).and_then(|before| {
+                    let by = proposals(&cut.by, widths)?;
+                    let above = before.objective(&|layer, j| by[layer][j])?;
+                    match cut.by {
+                        Evidence::Multipliers { .. } => before.narrowed_toward(cut.goal, &above),
+                        _ => before.cut(cut.goal, &above, guide),
+                    }
+                })
             }
             None => {
                 let known = known.map(|known| &known.intervals[..]);
@@ -273,22 +286,39 @@ fn guide(layers: &[GuideLayer], widths: &[usize]) -> Result<Table, String> {
     Ok(table)
 }
 
-fn evaluate<N: Number>(region: &Region<N>, evidence: &Evidence) -> Result<N, Failure> {
-    let widths = region.widths();
+/// What evidence proposes for each neuron.
+fn proposals(evidence: &Evidence, widths: &[usize]) -> Result<Table, String> {
     match evidence {
-        Evidence::Empty {} => Err(Failure::Wrong("is not proven to be empty".into())),
-        Evidence::Lines(lines) => {
-            let by = by_lines(lines, widths)?;
-            region.bound(&|layer, j| by[layer][j], &[])
-        }
-        Evidence::Multipliers { neurons, prices } => {
+        Evidence::Empty {} => Err("is not proven to be empty".into()),
+        Evidence::Lines(lines) => by_lines(lines, widths),
+        Evidence::Multipliers { neurons, .. } => {
             let mut by = table(widths, Relaxation::Multipliers { neuron: 0.0, envelope: 0.0 });
             for (layer, list) in neurons.iter().enumerate() {
                 for &(index, neuron, envelope) in list {
                     *entry(&mut by, layer, index)? = Relaxation::Multipliers { neuron, envelope };
                 }
             }
-            region.bound(&|layer, j| by[layer][j], prices)
+            Ok(by)
         }
     }
+}
+
+fn evaluate<N: Number>(region: &Region<N>, evidence: &Evidence) -> Result<N, Failure> {
+    let by = proposals(evidence, region.widths())?;
+    let prices = match evidence {
+        Evidence::Multipliers { prices, .. } => &prices[..],
+        _ => &[],
+    };
+    region.bound(&|layer, j| by[layer][j], prices)
+}
+
+/// The bounds where neurons have these signs, too.
+fn after_signs<'p, N: Number>(
+    region: &Region<'p, N>,
+    signs: &[Side],
+) -> Result<Region<'p, N>, Failure> {
+    signs.iter().try_fold(region.clone(), |region, side| {
+        let (neuron, on) = side.sign().ok_or_else(|| "is not a sign".to_owned())?;
+        region.signed(neuron.layer, neuron.neuron, on)
+    })
 }

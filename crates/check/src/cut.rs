@@ -44,6 +44,27 @@ impl<'p, N: Number> Region<'p, N> {
         Ok(region)
     }
 
+    /// Intervals over those points of the part at which the objective is at least `goal`. Lines stay as they are.
+    ///
+    /// # Errors
+    /// When there is no such point, or numbers overflow.
+    pub fn narrowed_toward(&self, goal: f64, above: &Line<N>) -> Result<Self, Failure> {
+        let room = above.constant.sub_up(&N::of(goal));
+        let mut region = self.clone();
+        for j in region.unstable(0) {
+            let known = &self.intervals[0][j];
+            region.intervals[0][j] = self.narrowed(&self.first[j], known, above, &room)?;
+        }
+        for layer in 1..self.intervals.len() {
+            let unstable = region.unstable(layer);
+            for (&j, pair) in unstable.iter().zip(region.best_lines(layer, &unstable)?) {
+                let known = region.interval(&pair, Some(&self.intervals[layer][j]))?;
+                region.intervals[layer][j] = self.narrowed(&pair, &known, above, &room)?;
+            }
+        }
+        Ok(region)
+    }
+
     /// A neuron's interval, narrowed by a function that is at least the objective; `room` is at least its constant minus the goal.
     fn narrowed(
         &self,

@@ -102,11 +102,11 @@ pub struct Claim {
 pub struct BoundedPart {
     /// The part whose intervals hold here, too: a place in the list.
     pub parent: Option<usize>,
-    /// The splits of pixels that lead to it: those of its parent, and more.
+    /// The splits that lead to it: those of its parent, and more. Signs of neurons are followed by a cut by multipliers.
     pub sides: Vec<Side>,
     /// How the neurons of lower layers are relaxed in the lines of deeper ones, by layer.
     pub guide: Option<Vec<GuideLayer>>,
-    /// What narrows the parent's intervals. The sides are those of the parent then.
+    /// What narrows the parent's intervals. The sides are those of the parent then, and for multipliers maybe more signs of neurons.
     pub cut: Option<Cut>,
 }
 
@@ -124,8 +124,9 @@ pub struct GuideLayer {
 pub struct Cut {
     /// The goal.
     pub goal: f64,
-    /// The lines that give a linear function above the objective, as in [`Evidence::Lines`].
-    pub lines: Vec<Vec<LineEntry>>,
+    /// Lines or multipliers: what gives a linear function above the objective.
+    #[serde(flatten)]
+    pub by: Evidence,
 }
 
 /// For an unstable neuron: its index, the slope below, the share of the envelope above, and the envelope's `θ`.

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use rw_adv::attack::Attack;
-use rw_adv::record::{AttackSettings, json};
+use pyo3::types::PyString;
+use rw_adv::attack::{Answer, Attack};
+use rw_adv::record::{AttackRecord, AttackSettings, json};
 use rw_adv::run::{AttackJob, ImageTargets, ProofFiles, has_spare_threads};
 use rw_adv::search::{Method, SearchOptions};
 use rw_adv::solve::{BranchLimits, Goal};
 
-use crate::background;
+use crate::background::{self, Listener};
 use crate::errors::{Failure, guarded};
 use crate::images::{RunOptions, samples};
 use crate::model::Model;
@@ -42,7 +43,8 @@ pub fn goal(name: &str) -> Result<Goal, Failure> {
 
 /// One of the methods, by its name.
 pub fn method(name: &str) -> Result<Method, Failure> {
-    name.parse().map_err(|_| {
+    let built_in = Method::NAMES.contains(&name).then(|| name.parse().ok()).flatten();
+    built_in.ok_or_else(|| {
         Failure::Input(format!("method: '{name}' is none of {}", Method::NAMES.join(", ")))
     })
 }
@@ -59,7 +61,7 @@ impl AttackOptions {
     }
 }
 
-/// Attacks images; `listener(total, record)` is called for every record.
+/// Attacks images; a listener is told how far it is.
 #[pyfunction]
 #[pyo3(signature = (model, pixels, labels, run, options, listener=None))]
 pub fn attack(
@@ -69,12 +71,12 @@ pub fn attack(
     labels: Option<Vec<usize>>,
     run: RunOptions,
     options: AttackOptions,
-    listener: Option<&Bound<'_, PyAny>>,
+    listener: Option<Listener<'_>>,
 ) -> PyResult<AttackRun> {
     let samples = samples(&pixels, labels)?;
     drop(pixels);
     let model = model.get().share();
-    let finished = background::run(py, run.threads, listener, move |outside| {
+    let finished = background::run(py, run.threads, listener.as_ref(), move |outside| {
         let targets = run.targets(model.model.network.outputs(), samples.len())?;
         let images = samples.len();
         let items = ImageTargets::of_samples(&model.model, samples, &targets)?;
@@ -87,14 +89,22 @@ pub fn attack(
             gap: attack.gap(),
             method: search.method,
             warm_start: false,
+            solver: None,
             goal: attack.goal,
             way_out: search.way_out,
         });
         let job =
             AttackJob { model: Arc::clone(&model.model), attack, proofs: None, self_check: None };
-        Finished::run(job, items, settings, run.time(), outside)
+        Finished::run(job, items, settings, run.time(), outside, kept)
     })?;
     Ok(AttackRun(finished))
+}
+
+/// What is kept of an answer. The point as the judge stored it is handed out; the candidate that it was made of takes twice the memory.
+fn kept(answer: &Answer) -> Answer {
+    let mut copy = answer.clone();
+    copy.solution.search.best.point = Vec::new();
+    copy
 }
 
 /// The records of an attack, and the points that they are about.
@@ -103,9 +113,22 @@ pub struct AttackRun(Finished<AttackJob>);
 
 #[pymethods]
 impl AttackRun {
-    /// The records as JSON, by image and target.
-    fn records(&self) -> Vec<String> {
-        self.0.to_json()
+    /// Where the records of each image begin, and after the last one, where they end: records are sorted by image and target.
+    fn offsets(&self) -> Vec<usize> {
+        let records = &self.0.records;
+        let begin = |image| records.partition_point(|record| record.image < image);
+        (0..=self.0.items.len()).map(begin).collect()
+    }
+
+    /// Some records, from one place to another, as one JSON array.
+    fn records(&self, begin: usize, end: usize) -> PyResult<String> {
+        Ok(self.0.to_json(begin..end)?)
+    }
+
+    /// The verdict of each record.
+    fn verdicts<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyString>> {
+        let verdict = |record: &AttackRecord| PyString::intern(py, record.verdict.name());
+        self.0.records.iter().map(verdict).collect()
     }
 
     /// The label that the model gives each image.
@@ -113,20 +136,16 @@ impl AttackRun {
         self.0.items.iter().map(|item| item.predicted.0).collect()
     }
 
-    /// The targets of each image.
-    fn targets(&self) -> Vec<Vec<usize>> {
-        let targets = |item: &ImageTargets| item.targets.iter().map(|target| target.0).collect();
-        self.0.items.iter().map(targets).collect()
+    /// How many targets each image has.
+    fn asked(&self) -> Vec<usize> {
+        self.0.items.iter().map(|item| item.targets.len()).collect()
     }
 
-    /// The best point of each record: one row each.
-    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let inputs = self.0.job.model.network.inputs();
-        let point = |answer: &Arc<rw_adv::attack::Answer>| {
-            answer.solution.judgement.point().values().to_vec()
-        };
-        let all: Vec<f32> = self.0.answers().flat_map(point).collect();
-        all.into_pyarray(py).reshape([self.0.answers.len(), inputs])
+    /// The best point of one record.
+    fn point<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let kept = self.0.answers.get(place);
+        let kept = kept.ok_or_else(|| Failure::Internal("no such record".into()))?;
+        Ok(PyArray1::from_slice(py, kept.answer.solution.judgement.point().values()))
     }
 
     #[getter]

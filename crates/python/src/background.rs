@@ -4,7 +4,7 @@
 //! a second one raises `KeyboardInterrupt` at once and leaves the thread to end by itself.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,26 +20,39 @@ use crate::errors::Failure;
 /// How often the calling thread looks for signals.
 const PULSE: Duration = Duration::from_millis(50);
 
-/// What the work tells while it goes on.
+/// What wakes the calling thread.
 enum Event<T> {
-    /// So many records will come.
-    Total(usize),
-    /// One of them, as JSON.
+    /// A record, as JSON.
     Record(String),
     /// The end.
     Done(Result<T, Failure>),
 }
 
+/// How far the work is.
+#[derive(Default)]
+struct Count {
+    total: AtomicUsize,
+    done: AtomicUsize,
+}
+
+/// Who is told while the work goes on: `call(total, done, record)` on the calling thread.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Listener<'py> {
+    call: Bound<'py, PyAny>,
+    /// Whether it wants every record. If not, nothing is made of them, and it is told now and then how many there are.
+    each: bool,
+}
+
+/// Takes a record as JSON.
+type TakeRecord = Box<dyn FnMut(String) + Send>;
+
 /// What the work knows of the world outside.
 pub struct Outside {
     cancelled: Arc<AtomicBool>,
-    tell: Mutex<Box<dyn FnMut(Told) + Send>>,
-}
-
-/// What is told.
-enum Told {
-    Total(usize),
-    Record(String),
+    count: Arc<Count>,
+    /// Takes records, where somebody wants them.
+    tell: Option<Mutex<TakeRecord>>,
 }
 
 impl Outside {
@@ -50,11 +63,7 @@ impl Outside {
 
     /// So many records will come.
     pub fn expect(&self, total: usize) {
-        self.tell(Told::Total(total));
-    }
-
-    fn tell(&self, told: Told) {
-        (self.tell.lock().unwrap_or_else(PoisonError::into_inner))(told);
+        self.count.total.store(total, Ordering::Relaxed);
     }
 }
 
@@ -63,7 +72,10 @@ pub struct RecordSink<'o>(pub &'o Outside);
 
 impl<R: Resumable> Sink<R> for RecordSink<'_> {
     fn record(&mut self, record: &R) -> Result<(), BoxError> {
-        self.0.tell(Told::Record(to_json(record)));
+        self.0.count.done.fetch_add(1, Ordering::Relaxed);
+        if let Some(tell) = &self.0.tell {
+            (tell.lock().unwrap_or_else(PoisonError::into_inner))(to_json(record));
+        }
         Ok(())
     }
 }
@@ -76,36 +88,34 @@ pub fn to_json(record: &impl Resumable) -> String {
     String::from_utf8_lossy(&line).trim_end().to_owned()
 }
 
-/// Does work in the background, on so many threads. `listener(total, None)` and `listener(total, record)` are called on this thread; what
-/// they raise cancels the work, and is raised when it has ended.
+/// Does work in the background, on so many threads. What the listener raises cancels the work, and is raised when it has ended.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
-    listener: Option<&Bound<'_, PyAny>>,
+    listener: Option<&Listener<'_>>,
     work: impl FnOnce(&Outside) -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::channel();
-    let cancelled = Arc::new(AtomicBool::new(false));
-    start(threads, Arc::clone(&cancelled), sender, work)?;
-    let listening = Listening { receiver: Mutex::new(receiver), cancelled, listener, total: 0 };
-    listening.until_done(py)
+    let (cancelled, count) = (Arc::new(AtomicBool::new(false)), Arc::new(Count::default()));
+    let told = sender.clone();
+    let tell: TakeRecord = Box::new(move |record| {
+        // Nobody listens any more after a second Ctrl-C.
+        let _ = told.send(Event::Record(record));
+    });
+    let each = listener.is_some_and(|listener| listener.each);
+    let tell = each.then(|| Mutex::new(tell));
+    let outside = Outside { cancelled: Arc::clone(&cancelled), count: Arc::clone(&count), tell };
+    start(threads, outside, sender, work)?;
+    let receiver = Mutex::new(receiver);
+    Listening { receiver, cancelled, count, listener, told: (0, 0) }.until_done(py)
 }
 
 fn start<T: Send + 'static>(
     threads: Option<usize>,
-    cancelled: Arc<AtomicBool>,
+    outside: Outside,
     sender: Sender<Event<T>>,
     work: impl FnOnce(&Outside) -> Result<T, Failure> + Send + 'static,
 ) -> Result<(), Failure> {
-    let told = sender.clone();
-    let tell = move |event| {
-        // Nobody listens any more after a second Ctrl-C.
-        let _ = told.send(match event {
-            Told::Total(total) => Event::Total(total),
-            Told::Record(record) => Event::Record(record),
-        });
-    };
-    let outside = Outside { cancelled, tell: Mutex::new(Box::new(tell)) };
     let no_threads = |error: &dyn std::error::Error| Failure::Input(format!("threads: {error}"));
     let body = move || {
         let work = AssertUnwindSafe(|| on_threads(threads, || work(&outside)));
@@ -124,8 +134,10 @@ fn start<T: Send + 'static>(
 struct Listening<'l, 'py, T> {
     receiver: Mutex<Receiver<Event<T>>>,
     cancelled: Arc<AtomicBool>,
-    listener: Option<&'l Bound<'py, PyAny>>,
-    total: usize,
+    count: Arc<Count>,
+    listener: Option<&'l Listener<'py>>,
+    /// The total and the number of records that the listener knows of.
+    told: (usize, usize),
 }
 
 impl<T: Send> Listening<'_, '_, T> {
@@ -136,14 +148,10 @@ impl<T: Send> Listening<'_, '_, T> {
             let event = py.detach(|| {
                 receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PULSE)
             });
-            let told = match event {
-                Ok(Event::Done(done)) => return self.conclude(py, done, raised),
-                Ok(Event::Total(total)) => {
-                    self.total = total;
-                    self.call(None)
-                }
-                Ok(Event::Record(record)) => self.call(Some(record)),
-                Err(RecvTimeoutError::Timeout) => Ok(()),
+            let (told, done) = match event {
+                Ok(Event::Done(done)) => (self.tell_count(), Some(done)),
+                Ok(Event::Record(record)) => (self.tell(self.told.1 + 1, Some(record)), None),
+                Err(RecvTimeoutError::Timeout) => (self.tell_count(), None),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Failure::Internal("a thread is gone".into()).into());
                 }
@@ -152,13 +160,31 @@ impl<T: Send> Listening<'_, '_, T> {
                 self.cancelled.store(true, Ordering::Relaxed);
                 raised.get_or_insert(error);
             }
+            if let Some(done) = done {
+                return self.conclude(py, done, raised);
+            }
             self.look_for_signals(py, &mut raised)?;
         }
     }
 
-    fn call(&self, record: Option<String>) -> PyResult<()> {
+    /// Tells how far the work is to a listener that does not want every record.
+    fn tell_count(&mut self) -> PyResult<()> {
+        match self.listener {
+            Some(listener) if !listener.each => {
+                self.tell(self.count.done.load(Ordering::Relaxed), None)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, done: usize, record: Option<String>) -> PyResult<()> {
         let Some(listener) = self.listener else { return Ok(()) };
-        listener.call1((self.total, record)).map(|_| ())
+        let now = (self.count.total.load(Ordering::Relaxed), done);
+        if now == self.told {
+            return Ok(());
+        }
+        self.told = now;
+        listener.call.call1((now.0, now.1, record)).map(|_| ())
     }
 
     /// The first Ctrl-C cancels; the second one, or what another handler raises, is raised.

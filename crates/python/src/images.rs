@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
-use rw_adv::data::{DataSource, Dataset, Sample, SampleError, TargetChoice, Targets};
+use rw_adv::data::{Classes, DataSource, Dataset, Sample, SampleError, TargetChoice, Targets};
 use rw_adv::network::Label;
 use rw_adv::record::CommonSettings;
 use rw_adv::run::{ImageTargets, data_sha256};
@@ -35,6 +35,8 @@ pub struct RunOptions {
     /// Seconds for each record.
     pub time_limit: Option<f64>,
     pub threads: Option<usize>,
+    /// What classes are called; none, if they have no names.
+    pub classes: Vec<String>,
 }
 
 impl RunOptions {
@@ -57,8 +59,8 @@ impl RunOptions {
     pub fn targets(&self, classes: usize, images: usize) -> Result<Targets, Failure> {
         let targets = match &self.target {
             TargetArgument::Word(word) => {
-                let choice = word.parse::<TargetChoice>();
-                choice.and_then(|choice| choice.open(classes, images))
+                let Ok(choice) = word.parse::<TargetChoice>();
+                choice.open(&Classes::unnamed(classes), images)
             }
             TargetArgument::Each(labels) => {
                 Targets::one_each(labels.iter().copied().map(Label).collect(), classes)
@@ -85,6 +87,8 @@ impl RunOptions {
             seed: self.seed,
             patience: self.patience,
             time_limit: self.time_limit,
+            class_names: self.classes.clone(),
+            normalisation: None,
         })
     }
 }

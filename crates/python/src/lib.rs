@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::maximize::{MaximizeRun, maximize};
     #[pymodule_export]
-    use super::model::{Model, fits, load, strip};
+    use super::model::{Model, fits, load, normalised, strip};
     #[pymodule_export]
     use super::neuron_bounds::neuron_bounds;
     #[pymodule_export]

@@ -16,7 +16,7 @@ use rw_adv::sets::{Constraint, Domain};
 use rw_adv::solve::{BranchLimits, SolveOptions};
 
 use crate::attack::{goal, method};
-use crate::background::{self, Outside};
+use crate::background::{self, Outside, to_json};
 use crate::errors::{Failure, chain, guarded};
 use crate::model::Model;
 use crate::saved::Finished;
@@ -119,7 +119,7 @@ impl MaximizeOptions {
             self_check: None,
             input_dims: model.model.input_dims.clone(),
         };
-        Finished::run(job, vec![()], fields, budget.left(), outside)
+        Finished::run(job, vec![()], fields, budget.left(), outside, Clone::clone)
     }
 }
 
@@ -166,7 +166,7 @@ pub struct MaximizeRun {
 impl MaximizeRun {
     /// The record as JSON.
     fn record(&self) -> String {
-        self.finished.to_json().swap_remove(0)
+        to_json(&self.finished.records[0])
     }
 
     /// The best point.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use rw_adv::data::PictureLayout;
 use rw_adv::judge::nearest_byte;
 use rw_adv::network::{Activation, ActivationPattern, Network, Trace};
-use rw_adv::onnx::OnnxModel;
+use rw_adv::onnx::{Normalisation, OnnxModel};
 
 use crate::arrays::rows;
 use crate::errors::{Failure, chain, guarded};
@@ -47,6 +47,20 @@ pub fn load(py: Python<'_>, name: PathBuf, data: Option<&[u8]>) -> PyResult<Mode
     Ok(Model { model: Arc::new(model), name: name.display().to_string() })
 }
 
+/// The bytes of a model with `(x - mean) / std` before it.
+#[pyfunction]
+pub fn normalised(
+    py: Python<'_>,
+    name: PathBuf,
+    data: &[u8],
+    mean: Vec<f64>,
+    std: Vec<f64>,
+) -> PyResult<Vec<u8>> {
+    let normalisation = Normalisation::new(mean, std).map_err(Failure::Input)?;
+    let done = guarded(|| py.detach(|| normalisation.before(&name, data)))?;
+    Ok(done.map_err(Failure::from)?)
+}
+
 /// Whether values of one shape, taken in order, are an input of another.
 #[pyfunction]
 pub fn fits(image: Vec<usize>, dims: Vec<usize>) -> bool {
@@ -59,7 +73,7 @@ pub fn strip(dims: Vec<usize>, original: Vec<f32>, changed: Vec<f32>) -> PyResul
     let Some(layout) = PictureLayout::from_dims(&dims) else { return Ok(None) };
     let bytes =
         |values: &[f32]| values.iter().map(|&value| nearest_byte(value)).collect::<Vec<u8>>();
-    guarded(|| rw_adv::report::strip(&layout, &bytes(&original), &bytes(&changed))).map(Some)
+    guarded(|| rw_adv::report::strip(&layout, &bytes(&original), &bytes(&changed), None)).map(Some)
 }
 
 #[pymethods]
@@ -92,6 +106,12 @@ impl Model {
     #[getter]
     fn final_ops(&self) -> Vec<String> {
         self.model.final_ops.clone()
+    }
+
+    /// What the file calls the classes; none, if it has no names for them.
+    #[getter]
+    fn class_names(&self) -> Vec<String> {
+        self.model.class_names.clone()
     }
 
     /// Whether an input is a picture: height, width, channels.

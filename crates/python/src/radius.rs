@@ -10,7 +10,7 @@ use rw_adv::record::{RadiusSettings, json};
 use rw_adv::run::{ImageTargets, RadiusJob};
 use rw_adv::search::SearchOptions;
 
-use crate::background;
+use crate::background::{self, Listener};
 use crate::errors::{Failure, guarded};
 use crate::images::{RunOptions, samples};
 use crate::model::Model;
@@ -26,7 +26,7 @@ pub struct RadiusArguments {
     branch: Option<usize>,
 }
 
-/// Finds how far images may be changed; `listener(total, record)` is called for every record.
+/// Finds how far images may be changed; a listener is told how far it is.
 #[pyfunction]
 #[pyo3(signature = (model, pixels, labels, run, options, listener=None))]
 pub fn radius(
@@ -36,12 +36,12 @@ pub fn radius(
     labels: Option<Vec<usize>>,
     run: RunOptions,
     options: RadiusArguments,
-    listener: Option<&Bound<'_, PyAny>>,
+    listener: Option<Listener<'_>>,
 ) -> PyResult<RadiusRun> {
     let samples = samples(&pixels, labels)?;
     drop(pixels);
     let model = model.get().share();
-    let finished = background::run(py, run.threads, listener, move |outside| {
+    let finished = background::run(py, run.threads, listener.as_ref(), move |outside| {
         let network = &model.model.network;
         let targets = run.targets(network.outputs(), samples.len())?;
         let mut items = ImageTargets::of_samples(&model.model, samples, &targets)?;
@@ -57,7 +57,7 @@ pub fn radius(
         let common = run.settings(&model, &items)?;
         let settings = json::fields(&RadiusSettings { common, max_delta, precision, branch });
         let job = RadiusJob { model: Arc::clone(&model.model), options };
-        Finished::run(job, items, settings, run.time(), outside)
+        Finished::run(job, items, settings, run.time(), outside, Clone::clone)
     })?;
     Ok(RadiusRun(finished))
 }
@@ -68,9 +68,9 @@ pub struct RadiusRun(Finished<RadiusJob>);
 
 #[pymethods]
 impl RadiusRun {
-    /// The records as JSON, by image.
-    fn records(&self) -> Vec<String> {
-        self.0.to_json()
+    /// The records as a JSON array, by image.
+    fn records(&self) -> PyResult<String> {
+        Ok(self.0.to_json(0..self.0.records.len())?)
     }
 
     /// The nearest adversary of each record, if one was found.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rw_adv::search::Method;
+
 use super::method_run::MethodRun;
 
 /// Below this relative difference two values are a tie.
@@ -65,11 +67,30 @@ impl<'r> MethodComparison<'r> {
         let of = |(name, group): &'r (String, String)| {
             let asked =
                 methods.iter().filter_map(|method| runs.get(&(name.clone(), method.clone())));
-            let runs = asked.map(|run| (run.method.as_str(), run)).collect();
+            let runs =
+                asked.filter(|run| !run.refused).map(|run| (run.method.as_str(), run)).collect();
             InstanceRow { name, group, runs }
         };
         let instances = names.iter().map(of).filter(|row| !row.runs.is_empty()).collect();
         Self { methods, instances }
+    }
+
+    /// Whether a method was asked for.
+    pub fn has(&self, method: &str) -> bool {
+        self.methods.iter().any(|name| name == method)
+    }
+
+    /// How much of a core the threads got, mean over the methods that are built in: less than 1 on a busy machine. None if only the time on the
+    /// wall clock is known.
+    pub fn core_share(&self) -> Option<f64> {
+        let built_in = |run: &&&MethodRun| Method::NAMES.contains(&run.method.as_str());
+        let runs = self.instances.iter().flat_map(|row| row.runs.values()).filter(built_in);
+        let (mut cpu, mut wall) = (0.0, 0.0);
+        for run in runs {
+            cpu += run.seconds;
+            wall += run.wall_seconds?;
+        }
+        (wall > 0.0).then(|| cpu / wall)
     }
 
     /// The groups, in the order in which they first appear.
@@ -138,9 +159,12 @@ mod tests {
                 method: key.1.clone(),
                 value,
                 seconds: 1.0,
+                wall_seconds: Some(1.0),
                 seconds_to_best: 1.0,
                 starts: 1,
                 finished: 1,
+                points: Some(1),
+                refused: false,
                 regions: 0,
                 lps: 0,
                 iterations: 0,

@@ -1,19 +1,21 @@
 //! `REPORT.md`: a comparison in words and tables.
 
 use super::compare::{CLEAR, MethodComparison, TIE};
-use super::figures::NamedFigure;
-use super::method_run::MethodRun;
 use super::store::PaperManifest;
+use super::table1;
 use super::verdict::{OURS, others, sentences};
 
-/// Local searches per hour in Table 1 of the paper, by size. Only this one is known to us: about 600 s a start.
-const PAPER_PER_HOUR: [(&str, f64); 1] = [("1000x2x500", 6.0)];
+/// A figure under the name of its files, and what it shows.
+pub struct FigureEntry {
+    pub name: String,
+    pub caption: String,
+}
 
 /// The whole report.
 pub fn report(
     manifest: &PaperManifest,
     results: &MethodComparison,
-    figures: &[NamedFigure],
+    figures: &[FigureEntry],
 ) -> String {
     let parts = [
         introduction(manifest, results),
@@ -27,9 +29,16 @@ pub fn report(
 
 fn introduction(manifest: &PaperManifest, results: &MethodComparison) -> String {
     let PaperManifest { experiment, seconds, version, settings, .. } = manifest;
+    let clock = match results.core_share() {
+        Some(share) => format!(
+            "CPU seconds of one thread, neuron bounds included; the threads got {:.0} % of a core while they worked",
+            100.0 * share
+        ),
+        None => "seconds on one core of an idle machine, neuron bounds included".to_owned(),
+    };
     let mut text = format!(
         "# Experiment `{experiment}`, {seconds} s for each method and instance\n\n\
-        rw-adv {version}; {} instances; one core for each run, neuron bounds included in its time. \
+        rw-adv {version}; {} instances; each method has {seconds} {clock}. \
         Values are those of the network's own forward pass (f64), whatever a solver claims.\n\n",
         results.instances.len()
     );
@@ -88,54 +97,34 @@ fn losses(results: &MethodComparison) -> String {
 fn rates(manifest: &PaperManifest, results: &MethodComparison) -> String {
     let seconds = manifest.seconds;
     let mut text = format!(
-        "\n## Table 1: finished local searches per hour\n\n\
-        Mean over the instances of a size, as finished in {seconds} s on one core and scaled to an hour. What counts as one: \
-        a walk that ends where no neighbour is better (rw, paper), a sampled region and all MILPs that follow (sample-mip), \
-        a proof (milp), a run of 100 iterations (apgd; for a box, an ascent with its perturbations), an ascent (frank-wolfe).\n\n"
+        "\n## Finished local searches per hour\n\n\
+        Mean over the instances of a size, as finished in {seconds} s and scaled to an hour. What counts as one: \
+        a walk that ends where no neighbour is better, or a climb that leads into an earlier one (rw), a walk (paper), a sampled region and all MILPs \
+        that follow (sample-mip), a proof (milp and other MILP solvers), a run of 100 iterations (apgd; for a box, an ascent with its \
+        perturbations), an ascent (frank-wolfe).\n\n"
     );
-    let with_paper = results.groups().iter().any(|group| paper_per_hour(group).is_some());
-    let (head, rule) =
-        if with_paper { (" the paper's RW | rw / paper's |", "---|---|") } else { ("", "") };
-    text += &format!("| size | {} |{head}\n", results.methods.join(" | "));
-    text += &format!("|---|{}{rule}\n", "---|".repeat(results.methods.len()));
+    text += &format!("| size | {} |\n", results.methods.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(results.methods.len()));
     for group in results.groups() {
-        let rates: Vec<f64> = results
-            .methods
-            .iter()
-            .map(|method| per_hour(results, group, method, seconds))
-            .collect();
-        let cells: Vec<String> = rates.iter().map(|rate| format!("{rate:.0}")).collect();
-        let ours = results.methods.iter().position(|m| m == OURS).map(|k| rates[k]);
-        let paper = match (with_paper, paper_per_hour(group), ours) {
-            (false, ..) => String::new(),
-            (_, Some(theirs), Some(ours)) => format!(" about {theirs} | {:.0} |", ours / theirs),
-            (_, Some(theirs), None) => format!(" about {theirs} | |"),
-            (_, None, _) => " | |".to_owned(),
-        };
-        text += &format!("| {group} | {} |{paper}\n", cells.join(" | "));
+        let rate = |method: &String| table1::per_hour(results, group, method, seconds);
+        let cells = results.methods.iter().map(rate);
+        let cells: Vec<String> =
+            cells.map(|rate| rate.map_or("–".to_owned(), |rate| format!("{rate:.0}"))).collect();
+        text += &format!("| {group} | {} |\n", cells.join(" | "));
     }
-    if with_paper {
-        text += "\nThe paper (Tong, Cai, Serra 2024) gave every method an hour, with Gurobi as the solver; \
-            of its counts only the one shown was at hand when this was written.\n";
+    let of_the_paper = |group: &&str| group.parse().ok().and_then(table1::paper_counts).is_some();
+    if results.groups().iter().any(of_the_paper) {
+        text += "\n### Beside Table 1 of the paper\n\n\
+            The paper had 10 cores, Gurobi and an hour for each network; here it is one thread and HiGHS, scaled to an hour.\n\n";
+        text += &table1::table(results, seconds);
     }
     text
 }
 
-fn list_figures(figures: &[NamedFigure]) -> String {
+fn list_figures(figures: &[FigureEntry]) -> String {
     let mut text = "\n## Figures\n\n".to_owned();
-    for NamedFigure { name, caption, .. } in figures {
+    for FigureEntry { name, caption } in figures {
         text += &format!("![{caption}]({name}.png)\n\n`{name}.svg`, `{name}.png`: {caption}.\n\n");
     }
     text + "`instances.csv` holds every value; `runs.jsonl` also when each was reached.\n"
-}
-
-fn paper_per_hour(group: &str) -> Option<f64> {
-    PAPER_PER_HOUR.iter().find(|(size, _)| *size == group).map(|(_, rate)| *rate)
-}
-
-fn per_hour(results: &MethodComparison, group: &str, method: &str, seconds: f64) -> f64 {
-    let of_group = results.instances.iter().filter(|row| row.group == group);
-    let runs: Vec<&MethodRun> = of_group.filter_map(|row| row.run(method)).collect();
-    let finished: usize = runs.iter().map(|run| run.finished).sum();
-    finished as f64 / runs.len().max(1) as f64 * 3600.0 / seconds
 }

@@ -1,12 +1,16 @@
 //! `rw-adv bench paper`: the paper's experiments with every method, side by side, in equal time.
 
+mod claims;
 mod compare;
 mod figures;
 mod files;
 mod instances;
 mod markdown;
 mod method_run;
+mod methods;
+mod reproduction;
 mod store;
+mod table1;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -25,9 +29,12 @@ use sha2::{Digest, Sha256};
 
 use super::images::ImageArgs;
 use crate::interrupt::{catch_interrupts, is_interrupted};
-use crate::values::{method, positive};
+use crate::values::{at_least_one, positive};
 use compare::MethodComparison;
 use instances::{Instance, NetworkSize, Seeds};
+use method_run::RunLimit;
+use methods::NamedMethod;
+pub use reproduction::{PaperReportArgs, run as report};
 use store::{PaperManifest, PaperStore};
 
 #[derive(clap::Args)]
@@ -35,15 +42,24 @@ pub struct PaperArgs {
     /// Random networks over the unit box, or the optimal adversary on images
     #[arg(long, value_enum)]
     experiment: Experiment,
-    /// Time of each method on each instance, on one core, neuron bounds included
+    /// CPU time of each method on each instance, in one thread, neuron bounds included
     #[arg(long, default_value_t = 5.0, value_parser = positive)]
     seconds: f64,
     /// Directory of the results; one left unfinished with the same settings is continued [default: bench-EXPERIMENT]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Which methods
-    #[arg(long, value_delimiter = ',', default_values = Method::NAMES, value_parser = method())]
-    methods: Vec<Method>,
+    /// Which methods; gurobi and scip are called through --solve-mps, and left out where they are not installed
+    #[arg(long, value_delimiter = ',', default_values = Method::NAMES, value_parser = methods::names())]
+    methods: Vec<String>,
+    /// The command for gurobi and scip, split at spaces: a Python that has them installed, and the script
+    #[arg(long, value_name = "COMMAND", default_value = "python3 scripts/solve_mps.py")]
+    solve_mps: String,
+    /// End each search after so many starts [default: as many as there is time for]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    starts: Option<usize>,
+    /// Continue a run that another build began
+    #[arg(long)]
+    any_build: bool,
     /// Random networks: inputs, hidden layers and width, such as 1000x2x500 [default: the paper's 18]
     #[arg(long, value_delimiter = ',', value_name = "NxLxW")]
     sizes: Vec<NetworkSize>,
@@ -115,6 +131,15 @@ fn settings(args: &PaperArgs, model: &OnnxModel) -> BTreeMap<String, String> {
     all.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
+/// What was typed, with the program's name alone.
+fn command_line() -> String {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let quoted = |arg: &String| if arg.contains(' ') { format!("\"{arg}\"") } else { arg.clone() };
+    let words: Vec<String> =
+        std::iter::once("rw-adv".to_owned()).chain(args.iter().map(quoted)).collect();
+    words.join(" ")
+}
+
 /// Which build runs: two builds of one version may differ.
 fn binary_sha256() -> Result<String> {
     let path = std::env::current_exe().context("the running program")?;
@@ -133,29 +158,26 @@ fn compare(
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("bench-{}", args.experiment.name())));
-    let mut methods: Vec<Method> = Vec::new();
-    for method in &args.methods {
-        if !methods.contains(method) {
-            methods.push(*method);
-        }
-    }
+    let methods = methods::resolve(&args.methods, &args.solve_mps, out)?;
     let manifest = PaperManifest {
         experiment: args.experiment.name().to_owned(),
         seconds: args.seconds,
+        command: command_line(),
         settings,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        binary: binary_sha256()?,
+        binary: if args.any_build { None } else { Some(binary_sha256()?) },
     };
     let mut store = PaperStore::open(&directory, &manifest)?;
     catch_interrupts()?;
-    run_all(out, instances, &methods, args.seconds, &mut store)?;
+    let limit = RunLimit { seconds: args.seconds, starts: args.starts.unwrap_or(usize::MAX) };
+    run_all(out, instances, &methods, limit, &mut store)?;
     if is_interrupted() {
         writeln!(out, "interrupted: the same command goes on in {}", directory.display())?;
         return Ok(());
     }
     let names: Vec<(String, String)> =
         instances.iter().map(|i| (i.name.clone(), i.group.clone())).collect();
-    let methods = methods.iter().map(|method| method.name().to_owned()).collect();
+    let methods = methods.iter().map(|method| method.name.to_owned()).collect();
     let results = MethodComparison::new(methods, &names, &store.runs);
     files::write(&store.directory, &manifest, &results)?;
     for line in verdict::sentences(&results) {
@@ -169,13 +191,13 @@ fn compare(
 fn run_all(
     out: &mut (impl Write + Send),
     instances: &[Instance],
-    methods: &[Method],
-    seconds: f64,
+    methods: &[NamedMethod],
+    limit: RunLimit,
     store: &mut PaperStore,
 ) -> Result<()> {
     let all = instances.iter().flat_map(|i| methods.iter().map(move |&method| (i, method)));
-    let left: Vec<(&Instance, Method)> =
-        all.filter(|(instance, method)| !store.has(&instance.name, *method)).collect();
+    let left: Vec<(&Instance, NamedMethod)> =
+        all.filter(|(instance, method)| !store.has(&instance.name, method.name)).collect();
     writeln!(
         out,
         "{:<24} {:<12} {:>14} {:>9} {:>9} {:>8}",
@@ -187,7 +209,7 @@ fn run_all(
         if is_interrupted() {
             return Ok(());
         }
-        let run = method_run::run(instance, method, seconds)?;
+        let run = method_run::run(instance, method, limit)?;
         if is_interrupted() {
             return Ok(());
         }
@@ -195,8 +217,14 @@ fn run_all(
         let (store, out) = &mut *shared;
         writeln!(
             out,
-            "{:<24} {:<12} {:>14.6} {:>9.2} {:>9} {:>8.2}",
-            run.instance, run.method, run.value, run.seconds_to_best, run.finished, run.seconds
+            "{:<24} {:<12} {:>14.6} {:>9.2} {:>9} {:>8.2}{}",
+            run.instance,
+            run.method,
+            run.value,
+            run.seconds_to_best,
+            run.finished,
+            run.seconds,
+            if run.refused { "  skipped: more than its licence allows" } else { "" }
         )?;
         out.flush()?;
         store.add(run)

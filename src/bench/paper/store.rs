@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rw_adv::record::json;
 use rw_adv::run::JsonLines;
-use rw_adv::search::Method;
 use serde::{Deserialize, Serialize};
 
+use super::compare::MethodComparison;
+use super::instances::NetworkSize;
 use super::method_run::MethodRun;
 
 /// What all runs of a directory have in common.
@@ -20,11 +21,14 @@ use super::method_run::MethodRun;
 pub struct PaperManifest {
     pub experiment: String,
     pub seconds: f64,
+    /// What was typed to begin the run.
+    #[serde(default)]
+    pub command: String,
     /// Anything else that makes a difference, by the option's name.
     pub settings: BTreeMap<String, String>,
     pub version: String,
-    /// SHA-256 of the program.
-    pub binary: String,
+    /// SHA-256 of the program; none if any build will do.
+    pub binary: Option<String>,
 }
 
 impl PaperManifest {
@@ -35,10 +39,13 @@ impl PaperManifest {
             all.insert("--experiment".into(), manifest.experiment.clone());
             all.insert("--seconds".into(), manifest.seconds.to_string());
             all.insert("version".into(), manifest.version.clone());
-            all.insert("program".into(), manifest.binary.clone());
             all
         };
-        let (ours, theirs) = (told(self), told(other));
+        let (mut ours, mut theirs) = (told(self), told(other));
+        if let (Some(this), Some(that)) = (&self.binary, &other.binary) {
+            ours.insert("program".into(), this.clone());
+            theirs.insert("program".into(), that.clone());
+        }
         let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
         let differs = keys.into_iter().find(|key| ours.get(*key) != theirs.get(*key))?;
         let or_none = |all: &BTreeMap<String, String>| {
@@ -57,6 +64,8 @@ pub struct PaperStore {
 
 const MANIFEST: &str = "manifest.json";
 const RUNS: &str = "runs.jsonl";
+/// The file with a line for each instance and method, written at the end.
+pub const INSTANCES: &str = "instances.csv";
 
 impl PaperStore {
     /// Makes the directory, or opens one that was left unfinished by a run with the same settings.
@@ -93,8 +102,8 @@ impl PaperStore {
         Ok(Self { directory: directory.to_owned(), lines, runs })
     }
 
-    pub fn has(&self, instance: &str, method: Method) -> bool {
-        self.runs.contains_key(&(instance.to_owned(), method.name().to_owned()))
+    pub fn has(&self, instance: &str, method: &str) -> bool {
+        self.runs.contains_key(&(instance.to_owned(), method.to_owned()))
     }
 
     /// Keeps a run, on disk first, with a single write.
@@ -102,6 +111,50 @@ impl PaperStore {
         self.lines.append(&run)?;
         self.runs.insert(key(&run), run);
         Ok(())
+    }
+}
+
+/// What [`INSTANCES`] of a finished run tells.
+pub struct StoredRuns {
+    pub manifest: PaperManifest,
+    methods: Vec<String>,
+    /// Name and group of each instance: sizes in order, then as they were run.
+    instances: Vec<(String, String)>,
+    runs: BTreeMap<(String, String), MethodRun>,
+}
+
+impl StoredRuns {
+    /// What a directory holds; `None` if there is no finished run.
+    pub fn read(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(MANIFEST);
+        if !path.exists() || !directory.join(INSTANCES).exists() {
+            return Ok(None);
+        }
+        let at = |path: &Path| format!("{}", path.display());
+        let text = fs::read(&path).with_context(|| at(&path))?;
+        let manifest = json::parse(&text).with_context(|| at(&path))?;
+        let path = directory.join(INSTANCES);
+        let mut table = csv::Reader::from_path(&path).with_context(|| at(&path))?;
+        let list: Result<Vec<MethodRun>, csv::Error> = table.deserialize().collect();
+        let list = list.with_context(|| at(&path))?;
+        let (mut methods, mut instances) = (Vec::new(), Vec::new());
+        for run in &list {
+            if !methods.contains(&run.method) {
+                methods.push(run.method.clone());
+            }
+            let instance = (run.instance.clone(), run.group.clone());
+            if !instances.contains(&instance) {
+                instances.push(instance);
+            }
+        }
+        instances.sort_by_key(|(_, group)| group.parse::<NetworkSize>().ok());
+        let runs = list.into_iter().map(|run| (key(&run), run)).collect();
+        Ok(Some(Self { manifest, methods, instances, runs }))
+    }
+
+    /// All methods on all instances.
+    pub fn comparison(&self) -> MethodComparison<'_> {
+        MethodComparison::new(self.methods.clone(), &self.instances, &self.runs)
     }
 }
 
@@ -120,9 +173,10 @@ mod tests {
         PaperManifest {
             experiment: "random".into(),
             seconds,
+            command: "rw-adv bench paper".into(),
             settings: BTreeMap::new(),
             version: "1".into(),
-            binary: "ab12".into(),
+            binary: Some("ab12".into()),
         }
     }
 
@@ -133,9 +187,12 @@ mod tests {
             method: "rw".into(),
             value: 1.5,
             seconds: 1.0,
+            wall_seconds: Some(1.0),
             seconds_to_best: 0.5,
             starts: 3,
             finished: 2,
+            points: Some(1),
+            refused: false,
             regions: 4,
             lps: 5,
             iterations: 6,
@@ -158,7 +215,7 @@ mod tests {
         drop(file);
 
         let mut store = PaperStore::open(&path, &manifest(1.0)).expect("the same settings");
-        assert!(store.has("a", Method::Rw) && !store.has("b", Method::Rw));
+        assert!(store.has("a", "rw") && !store.has("b", "rw"));
         store.add(some_run("c")).expect("can be written");
         drop(store);
         let store = PaperStore::open(&path, &manifest(1.0)).expect("the same settings");

@@ -5,6 +5,12 @@ use super::compare::MethodComparison;
 /// The method that is compared with all others.
 pub const OURS: &str = "rw";
 
+/// The paper's algorithm as printed.
+pub const PRINTED: &str = "paper";
+
+/// The methods that stand where the paper has Gurobi.
+pub const MILP_SOLVERS: [&str; 3] = ["milp", "gurobi", "scip"];
+
 /// What branch and bound claims is optimal is reached when no more than this is missing.
 const OPTIMUM: f64 = 1e-6;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::descent::SlopeDescent;
 use super::effort::WHOLE;
-use super::network::{PaddedNetwork, multiply};
+use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
@@ -383,7 +383,7 @@ impl BoxBounds {
             let outputs = &mut functions.coefficients;
             outputs.clear();
             outputs.resize(width * points.len(), 0.0);
-            multiply(&layer.weights, values, outputs);
+            layer.weights.multiply(values, outputs);
             for (at, value) in outputs.iter_mut().enumerate() {
                 let sum = *value + layer.bias[at % width];
                 *value = if k < last && layer.is_relu[at % width] { sum.max(0.0) } else { sum };

@@ -7,7 +7,7 @@
 //! Intervals made with cuts hold only at points with a value of at least the goal. At all others the value is below it, so that the larger of
 //! the bound and the goal is a bound of the part.
 
-use super::network::LANES;
+use super::padded_weights::LANES;
 
 /// With more open questions, cuts are not worth their time.
 pub(super) const MOST_CUTS: usize = 4;

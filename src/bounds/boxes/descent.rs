@@ -10,7 +10,8 @@
 use pulp::Arch;
 
 use super::cuts::{Largest, PaddedBox, Price};
-use super::network::{LANES, PaddedNetwork, multiply};
+use super::network::PaddedNetwork;
+use super::padded_weights::LANES;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::state::Boxes;
@@ -284,7 +285,7 @@ impl SlopeDescent {
             let width = of.padded();
             self.pre_activations.clear();
             self.pre_activations.resize(width * self.work.len(), 0.0);
-            multiply(&of.weights, &self.forward, &mut self.pre_activations);
+            of.weights.multiply(&self.forward, &mut self.pre_activations);
             let Self { layers, work, pre_activations, multipliers, .. } = self;
             pre_activations
                 .chunks_exact_mut(width)

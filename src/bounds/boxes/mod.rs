@@ -17,6 +17,7 @@ mod descent;
 mod effort;
 mod first_slopes;
 mod network;
+mod padded_weights;
 mod part;
 mod push_back;
 mod questions;

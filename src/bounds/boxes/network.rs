@@ -1,23 +1,13 @@
 //! A network as the bounds over boxes want it: matrices whose sides are multiples of the lanes of a vector, and what rounding needs.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
-
+use super::padded_weights::{PaddedWeights, padded};
 use crate::bounds::linear::Arithmetic;
-use crate::network::{Activation, LayerRounding, Network};
+use crate::network::{Activation, AffineMap, LayerRounding, Network};
 use crate::sets::Allowance;
 use crate::tolerance;
 
-/// Numbers that a vector register holds, at most. Sides of matrices are multiples of this.
-pub(super) const LANES: usize = 8;
-
 /// From here on sums may overflow f32.
 const OVERFLOW: f64 = f32::MAX as f64 / 4.0;
-
-/// The next multiple of [`LANES`].
-pub(super) fn padded(count: usize) -> usize {
-    count.div_ceil(LANES) * LANES
-}
 
 /// A network with padded matrices.
 pub(super) struct PaddedNetwork {
@@ -31,9 +21,7 @@ pub(super) struct PaddedNetwork {
 pub(super) struct PaddedLayer {
     /// Neurons that are there.
     pub width: usize,
-    pub weights: Mat<f64>,
-    pub transposed: Mat<f64>,
-    pub magnitudes: Mat<f64>,
+    pub weights: PaddedWeights,
     pub bias: Vec<f64>,
     pub is_relu: Vec<bool>,
     rounding: Option<SumRounding>,
@@ -69,7 +57,7 @@ impl PaddedNetwork {
 
     /// Inputs, padded.
     pub fn inputs(&self) -> usize {
-        self.layers[0].weights.ncols()
+        self.layers[0].weights.inputs()
     }
 
     /// The widest layer, padded, inputs included.
@@ -86,23 +74,16 @@ impl PaddedNetwork {
 impl PaddedLayer {
     fn new(network: &Network, k: usize, arithmetic: Arithmetic) -> Self {
         let map = network.affine(k);
-        let (width, inputs) = (map.outputs(), map.inputs());
-        let is_there = |i: usize, j: usize| i < width && j < inputs;
-        let weight = |i, j| if is_there(i, j) { map.weight(i, j) } else { 0.0 };
-        let weights = Mat::from_fn(padded(width), padded(inputs), weight);
+        let width = map.outputs();
         let mut bias = map.bias().to_vec();
         bias.resize(padded(width), 0.0);
         let layer = &network.layers()[k];
         let is_relu = |i| i >= width || layer.activation(i) == Activation::Relu;
         Self {
             width,
-            transposed: weights.transpose().to_owned(),
-            magnitudes: Mat::from_fn(weights.nrows(), weights.ncols(), |i, j| {
-                weights[(i, j)].abs()
-            }),
             is_relu: (0..padded(width)).map(is_relu).collect(),
-            rounding: SumRounding::new(layer.rounding(), &weights, arithmetic),
-            weights,
+            rounding: SumRounding::new(layer.rounding(), map, arithmetic),
+            weights: PaddedWeights::new(map),
             bias,
         }
     }
@@ -119,7 +100,7 @@ impl PaddedLayer {
 }
 
 impl SumRounding {
-    fn new(rounding: &LayerRounding, weights: &Mat<f64>, arithmetic: Arithmetic) -> Option<Self> {
+    fn new(rounding: &LayerRounding, map: &AffineMap, arithmetic: Arithmetic) -> Option<Self> {
         let LayerRounding { gain, offset, reach_gain, reach_offset, operations, .. } = rounding;
         if operations.iter().all(|&operations| operations == 0) {
             return None;
@@ -127,7 +108,7 @@ impl SumRounding {
         // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
         let cancelled = |j: usize| {
             let Some(&gain) = gain.get(j) else { return 0.0 };
-            let sum: f64 = (0..weights.ncols()).map(|i| weights[(j, i)].abs()).sum();
+            let sum: f64 = map.row(j).map(|(_, weight)| weight.abs()).sum();
             (gain - sum).max(0.0) + tolerance::FOLDED_GAIN * gain
         };
         let allowance = |j: usize| match operations.get(j) {
@@ -139,13 +120,13 @@ impl SumRounding {
         };
         let wide = |list: &[f64]| {
             let mut list = list.to_vec();
-            list.resize(weights.nrows(), 0.0);
+            list.resize(padded(map.outputs()), 0.0);
             list
         };
         Some(Self {
             allowances: (0..weights.nrows()).map(allowance).collect(),
             may_overflow: arithmetic == Arithmetic::F32,
-            cancelled: (0..weights.nrows()).map(cancelled).collect(),
+            cancelled: (0..padded(map.outputs())).map(cancelled).collect(),
             offset: wide(offset),
             reach_gain: wide(reach_gain),
             reach_offset: wide(reach_offset),
@@ -162,15 +143,4 @@ impl SumRounding {
         let overflows = self.may_overflow && !is_small;
         if overflows || noise.is_nan() { f64::INFINITY } else { noise }
     }
-}
-
-/// `out = matrix · block`, columns one after the other.
-pub(super) fn multiply(matrix: &Mat<f64>, block: &[f64], out: &mut [f64]) {
-    let columns = block.len() / matrix.ncols();
-    if columns == 0 {
-        return;
-    }
-    let block = MatRef::from_column_major_slice(block, matrix.ncols(), columns);
-    let out = MatMut::from_column_major_slice_mut(out, matrix.nrows(), columns);
-    matmul(out, Accum::Replace, matrix.as_ref(), block, 1.0, Par::Seq);
 }

@@ -5,7 +5,8 @@
 
 use pulp::Arch;
 
-use super::network::{LANES, PaddedNetwork, multiply};
+use super::network::PaddedNetwork;
+use super::padded_weights::LANES;
 use super::state::Boxes;
 use crate::network::NeuronId;
 
@@ -45,8 +46,7 @@ impl Functions {
         let of = &network.layers[layer];
         let noise = boxes.layers[layer].magnitudes.noise[node * of.padded() + j];
         self.nodes.push(node);
-        let row = of.transposed.col_as_slice(j);
-        self.coefficients.extend(row.iter().map(|weight| sign * weight));
+        of.weights.push_row(j, sign, &mut self.coefficients);
         self.constants.push(sign * of.bias[j] + noise);
         self.sizes.push(of.bias[j].abs() + noise);
     }
@@ -68,10 +68,10 @@ impl Functions {
 
     /// Coefficients of pre-activations become those of the outputs below.
     pub fn pull_back(&mut self, network: &PaddedNetwork, layer: usize) {
-        let matrix = &network.layers[layer].transposed;
+        let weights = &network.layers[layer].weights;
         self.spare.clear();
-        self.spare.resize(matrix.nrows() * self.len(), 0.0);
-        multiply(matrix, &self.coefficients, &mut self.spare);
+        self.spare.resize(weights.inputs() * self.len(), 0.0);
+        weights.multiply_transposed(&self.coefficients, &mut self.spare);
         std::mem::swap(&mut self.coefficients, &mut self.spare);
     }
 

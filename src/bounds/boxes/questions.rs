@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::network::{PaddedNetwork, multiply};
+use super::network::PaddedNetwork;
 use super::push_back::Functions;
 use super::state::Boxes;
 use crate::problem::{Conjunction, Objective};
@@ -86,8 +86,8 @@ impl PaddedRows {
         for (column, row) in weights.chunks_exact_mut(width).zip(&questions.rows) {
             column[..outputs].copy_from_slice(&row.weights);
         }
-        let mut coefficients = vec![0.0; output.transposed.nrows() * questions.rows.len()];
-        multiply(&output.transposed, &weights, &mut coefficients);
+        let mut coefficients = vec![0.0; output.weights.inputs() * questions.rows.len()];
+        output.weights.multiply_transposed(&weights, &mut coefficients);
         Self { questions, coefficients }
     }
 
@@ -111,7 +111,7 @@ impl PaddedRows {
         functions: &mut Functions,
     ) {
         let output = network.layers.last().expect("a network has an output");
-        let (width, inputs) = (output.padded(), output.transposed.nrows());
+        let (width, inputs) = (output.padded(), output.weights.inputs());
         let begin = functions.coefficients.len();
         functions.coefficients.resize(begin + inputs, 0.0);
         let (mut sum, mut magnitude) = (0.0, 0.0);

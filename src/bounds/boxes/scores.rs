@@ -119,7 +119,7 @@ impl InputScores {
         };
         let first = &network.layers[0];
         for j in 0..first.width {
-            share(0, j, &mut (0..inputs).map(|i| first.weights[(j, i)]));
+            share(0, j, &mut (0..inputs).map(|i| first.weights.get(j, i)));
         }
         for &(layer, j, at) in &self.neurons[node] {
             share(layer, j, &mut self.slopes[at..at + padded].iter().copied());

@@ -1,6 +1,6 @@
 //! What is known of the neurons of several boxes at once: one column for each box.
 
-use super::network::{PaddedLayer, PaddedNetwork, multiply};
+use super::network::{PaddedLayer, PaddedNetwork};
 use crate::bounds::interval::{Interval, Stability};
 
 /// Makes up for a handful of roundings of a factor.
@@ -100,8 +100,8 @@ impl Boxes {
         for list in [&mut *centre, &mut *spread, &mut state.lower, &mut state.upper] {
             list.resize(width * self.count, 0.0);
         }
-        multiply(&of.weights, middle, centre);
-        multiply(&of.magnitudes, radius, spread);
+        of.weights.multiply(middle, centre);
+        of.weights.multiply_magnitudes(radius, spread);
         for node in 0..self.count {
             let known = known(node);
             for j in 0..of.width {
@@ -164,13 +164,13 @@ impl Boxes {
 
     fn magnitudes(&mut self, network: &PaddedNetwork, layer: usize, out: &mut Magnitudes) {
         let (of, count) = (&network.layers[layer], self.count);
-        let (width, inputs) = (of.padded(), of.weights.ncols());
+        let (width, inputs) = (of.padded(), of.weights.inputs());
         let Scratch { largest, sums, .. } = &mut self.scratch;
         for list in [&mut *sums, &mut out.noise, &mut out.size] {
             list.clear();
             list.resize(width * count, 0.0);
         }
-        multiply(&of.magnitudes, largest, sums);
+        of.weights.multiply_magnitudes(largest, sums);
         for node in 0..count {
             let inputs = &largest[node * inputs..(node + 1) * inputs];
             let largest = inputs.iter().fold(0.0_f64, |most, value| most.max(*value));

@@ -156,7 +156,7 @@ fn both_signs_of_a_neuron_cover_a_part() {
     let linear = bounds();
     let neuron = linear.neurons().unstable().next().expect("an unstable neuron");
     let side = |on| {
-        let side = linear.signed(linear.neurons(), Sign { neuron, on });
+        let side = linear.signed(&linear.signed_part(), Sign { neuron, on });
         side.map_or_else(|empty| empty.bound(&[1.0, -1.0]), |linear| bound(&linear))
     };
     let (on, off) = (side(true), side(false));

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::*;
-use super::{best_of_many, network, point, set};
+use super::{best_of_many, cases, network, point, set};
 use crate::budget::Budget;
 use crate::network::Trace;
 use crate::problem::{Objective, Problem};
@@ -46,7 +46,7 @@ fn random_lines(linear: &LinearBounds, seed: u64) -> Vec<Vec<ReluLine>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn no_point_above_the_goal_leaves_the_intervals_of_a_cut(

@@ -2,6 +2,7 @@
 
 mod cover;
 mod cuts;
+mod sparse;
 
 use proptest::prelude::*;
 
@@ -180,8 +181,13 @@ fn f32_logits(network: &Network, x: &[f64]) -> Vec<f32> {
     h
 }
 
+/// Random cases of a property; `RW_ADV_CASES` asks for so many times more.
+pub(super) fn cases() -> u32 {
+    1500 * std::env::var("RW_ADV_CASES").map_or(1, |text| text.parse::<u32>().expect("a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn no_point_leaves_the_intervals_or_exceeds_a_certificate(
@@ -297,7 +303,7 @@ proptest! {
             for index in &signs {
                 let neuron = all[index.index(all.len())];
                 let on = trace.pre_activations(neuron.layer)[neuron.index] > 0.0;
-                let known = part.as_ref().unwrap_or(&linear).neurons().clone();
+                let known = part.as_ref().unwrap_or(&linear).signed_part();
                 part = linear.signed(&known, Sign { neuron, on }).ok();
                 prop_assert!(part.is_some(), "the part of {neuron:?} has a point");
             }
@@ -314,6 +320,22 @@ proptest! {
             ];
             for bound in bounds {
                 prop_assert!(at.margin <= bound.value() + 1e-12, "{at:?} {bound:?}");
+            }
+            // A cut with a goal that the point reaches keeps it.
+            let goal = at.margin - 1e-3 * f64::from(k as u32);
+            for multipliers in [&multipliers, &none] {
+                let cut = part.cut_by_multipliers(problem.weights(), multipliers, goal);
+                prop_assert!(cut.is_ok(), "the point {at:?} reaches {goal}");
+                let Ok(cut) = cut else { continue };
+                prop_assert!(at.margin <= cut.dual_bound(problem.weights(), &none).bound.value() + 1e-12);
+                for layer in 0..trace.hidden() {
+                    for (g, interval) in trace.pre_activations(layer).iter().zip(cut.neurons().layer(layer)) {
+                        prop_assert!(*g >= interval.lower - 1e-12 && *g <= interval.upper + 1e-12, "cut {layer} {g} {interval:?}");
+                    }
+                }
+                // Of another function nothing is known below the goal.
+                let other: Vec<f64> = problem.weights().iter().map(|w| w + 1.0).collect();
+                prop_assert_eq!(cut.dual_bound(&other, &none).bound.value(), f64::INFINITY);
             }
         }
     }

@@ -22,6 +22,8 @@ pub(in crate::encode) struct NetworkLp<'p> {
     pub rows: NeuronRows,
     pub moves: MoveColumns,
     pub signs: DemandedSigns,
+    /// For each unstable neuron the column that holds by how much its chord is missed, if that is allowed.
+    pub hull_slacks: Vec<Col>,
     /// Where envelopes come from, if outputs are bounded by them too.
     pub envelopes: Option<&'p LinearBounds>,
     pub costs: ObjectiveCosts,
@@ -52,12 +54,22 @@ impl<'p> NetworkLp<'p> {
             rows: NeuronRows::default(),
             moves,
             signs: DemandedSigns::new(pinned),
+            hull_slacks: Vec::new(),
             envelopes: None,
             costs,
             lp,
             first_simplex: Simplex::Choose,
             work: LpWork::default(),
             most_operations: None,
+        }
+    }
+
+    /// Allows every unstable neuron to be above its chord, at a price per unit. So there is a solution wherever neurons are.
+    pub fn soften_hulls(&mut self, price: f64) {
+        for (col, _) in self.neurons.iter() {
+            // What the chord and `h ≥ g` imply.
+            self.lp.set_col_bounds(col, 0.0, f64::INFINITY);
+            self.hull_slacks.push(self.lp.add_col(-price, 0.0, f64::INFINITY, &[]));
         }
     }
 
@@ -110,6 +122,11 @@ impl<'p> NetworkLp<'p> {
             if kind == RowKind::Sign {
                 let sign = if self.affine.is_held_on(neuron) { -1.0 } else { 1.0 };
                 entries.extend(self.signs.slack_from_neuron(neuron).map(|slack| (slack, sign)));
+            }
+            if kind == RowKind::Chord {
+                let slack = self.neurons.col_from_neuron(neuron);
+                let slack = slack.and_then(|Col(place)| self.hull_slacks.get(place));
+                entries.extend(slack.map(|slack| (*slack, -1.0)));
             }
             let (lower, upper) = self.sides(neuron, kind);
             new_rows.push(lower, upper, entries);

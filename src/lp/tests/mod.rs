@@ -7,6 +7,7 @@ mod edits;
 mod integers;
 mod misuse;
 mod warm;
+mod write;
 
 const INF: f64 = f64::INFINITY;
 

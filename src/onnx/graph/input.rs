@@ -1,6 +1,7 @@
 //! The one input, and the shapes it may mean for one image.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use tract_onnx::pb::tensor_shape_proto::dimension::Value as Dimension;
 use tract_onnx::pb::type_proto::Value as TypeValue;
@@ -24,6 +25,15 @@ pub(in crate::onnx) enum Dim {
     Fixed(usize),
     /// Left open by the exporter, under this name.
     Open(String),
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(size) => size.fmt(f),
+            Self::Open(name) => f.write_str(name),
+        }
+    }
 }
 
 /// A shape that the input may have for one image.

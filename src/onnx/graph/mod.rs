@@ -4,6 +4,7 @@
 //! depend on no data are left to tract.
 
 mod checks;
+mod class_names;
 mod double_gemm;
 mod input;
 mod logits;
@@ -17,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use tract_onnx::pb::{GraphProto, ModelProto, ValueInfoProto};
 
 pub(super) use checks::OLDEST_OPSET;
-pub(super) use input::{GraphInput, InputShape};
+pub(super) use input::{Dim, GraphInput, InputShape};
 pub(super) use logits::FinalOp;
 pub use roles::{NodeNote, Role, operators};
 
@@ -36,6 +37,8 @@ pub(super) struct LogitGraph {
     /// What was cut off behind the logits.
     pub final_ops: Vec<FinalOp>,
     pub opset: i64,
+    /// What the file calls the classes; none, if it has no names for them.
+    pub class_names: Vec<String>,
 }
 
 impl LogitGraph {
@@ -50,12 +53,13 @@ impl LogitGraph {
         let input = GraphInput::of(&graph)?;
         checks::check_definitions(&graph)?;
         let Logits { name: logits, final_ops } = Logits::find(&graph, output)?;
+        let class_names = class_names::of(&graph);
         let dropped = prune(&mut graph, &input.name, &logits);
         sizes::check_sizes(&graph, &input.name)?;
         let mut notes = roles::classify(&graph, &input.name)?;
         notes.extend(dropped);
         proto.graph = Some(graph);
-        Ok(Self { proto, input, logits, notes, final_ops, opset })
+        Ok(Self { proto, input, logits, notes, final_ops, opset, class_names })
     }
 
     /// Tells the nodes in which layers they ended. `depths` is by tract's names of nodes.

@@ -7,7 +7,7 @@ use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 use super::affine::{AffineTensor, LinearCombination};
 use super::constant::Constant;
 use super::indexing::{Axis, offsets, strides};
-use super::limits::check_matrix;
+use super::limits::check_sums;
 use super::neurons::Neurons;
 use super::piecewise::{Extreme, tournament};
 
@@ -19,7 +19,6 @@ pub(super) fn einsum(
     weights: &Constant,
     shape: &[usize],
 ) -> Result<AffineTensor, String> {
-    check_matrix(shape.iter().product(), data.span())?;
     // Every axis runs through the data, the weights and the result with a stride of its own.
     let (data_strides, weight_strides) = (strides(&data.shape), strides(&weights.shape));
     let stride = |positions: &[usize], shape: &[usize], strides: &[usize]| -> usize {
@@ -44,6 +43,7 @@ pub(super) fn einsum(
     }
     outer.sort_by_key(|(position, _)| *position);
     let outer: Vec<Axis> = outer.into_iter().map(|(_, axis)| axis).collect();
+    check_sums(shape, length(&inner), data)?;
     Ok(contract(data, &outer, &inner, |at| weights.values[at], shape))
 }
 
@@ -60,13 +60,13 @@ pub(super) fn reduce(
         Reducer::Min => Some(Extreme::Smallest),
         _ => return Err(format!("{:?} over an axis is not piecewise linear", op.reducer)),
     };
-    check_matrix(shape.iter().product(), data.span())?;
     let strides = strides(&data.shape);
     let axis = |a: usize| Axis { len: data.shape[a], data: strides[a], weights: 0 };
     let (summed, kept): (Vec<usize>, Vec<usize>) =
         (0..data.shape.len()).partition(|a| op.axes.contains(a));
     let inner: Vec<Axis> = summed.into_iter().map(axis).collect();
     let outer: Vec<Axis> = kept.into_iter().map(axis).collect();
+    check_sums(shape, length(&inner), data)?;
     if let Some(extreme) = extreme {
         let inner = offsets(&inner);
         let window = |(at, _): (usize, usize)| {
@@ -76,6 +76,11 @@ pub(super) fn reduce(
         return Ok(tournament(neurons, extreme, windows, shape.to_vec()));
     }
     Ok(contract(data, &outer, &inner, |_| 1.0, shape))
+}
+
+/// Number of positions along these axes.
+fn length(axes: &[Axis]) -> usize {
+    axes.iter().fold(1, |product, axis| product.saturating_mul(axis.len))
 }
 
 /// For every position along the outer axes, the sum over the inner ones of data times weight.

@@ -5,7 +5,7 @@ use tract_onnx::tract_core::ops::cnn::{Conv, MaxPool, PaddingSpec, PoolSpec, Sum
 use super::affine::{AffineRow, AffineTensor, FactorShift, LinearCombination};
 use super::constant::Constant;
 use super::indexing::strides;
-use super::limits::check_tensor;
+use super::limits::{check_sums, check_tensor};
 use super::neurons::Neurons;
 use super::piecewise::{Extreme, tournament};
 
@@ -149,6 +149,7 @@ pub(super) fn convolve(
     if bias.values.len() != 1 && bias.values.len() != spec.output_channels {
         return Err(format!("has a bias of length {}", bias.values.len()));
     }
+    check_sums(shape, in_per_group.saturating_mul(taps), data)?;
     let mut sum = LinearCombination::new(data.variables);
     let rows = place(spec, data, shape, |channel, window, input| {
         let first_input = channel / out_per_group * in_per_group;
@@ -171,6 +172,8 @@ pub(super) fn pool(
     data: &AffineTensor,
     shape: &[usize],
 ) -> Result<AffineTensor, String> {
+    let taps = op.pool_spec.kernel_shape.iter().fold(1_usize, |all, &len| all.saturating_mul(len));
+    check_sums(shape, taps, data)?;
     let mut sum = LinearCombination::new(data.variables);
     let rows = place(&op.pool_spec, data, shape, |channel, window, input| {
         let count = if op.count_include_pad { window.padded } else { window.taps.len() };

@@ -5,6 +5,7 @@ use tract_onnx::tract_core::ops::cnn::Deconv;
 use super::affine::{AffineTensor, LinearCombination};
 use super::constant::Constant;
 use super::indexing::strides;
+use super::limits::check_sums;
 
 /// `kernel` is ordered group, output channel, input channel, taps; data and result batch, channel, space.
 pub(super) fn deconvolve(
@@ -25,6 +26,7 @@ pub(super) fn deconvolve(
     if kernel.values.len() != op.group * ins * outs * taps || (biases != 1 && biases != shape[1]) {
         return Err("has weights of another size than its channels".into());
     }
+    check_sums(shape, ins.saturating_mul(taps), data)?;
     let padding = spec.padding.compute_for_deconv(
         input,
         &spec.kernel_shape,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::affine::AffineRow;
 use super::double_double::DoubleDouble;
-use super::limits::check_matrix;
+use super::limits::check_weights;
 use super::neurons::{Block, Neurons};
 use super::stack::LayerStack;
 use crate::network::{Activation, AffineMap, Layer, LayerRounding};
@@ -82,7 +82,7 @@ impl Places {
     /// The map from what the layer of this depth gives to these rows.
     fn map(&self, depth: usize, rows: &[AffineRow]) -> Result<(AffineMap, LayerRounding), String> {
         let inputs = &self.at[depth];
-        check_matrix(rows.len(), inputs.len())?;
+        check_weights(Some(rows.iter().map(|row| row.terms.len()).sum()))?;
         let mut column_of = vec![u32::MAX; self.depths.len()];
         inputs
             .iter()
@@ -90,13 +90,18 @@ impl Places {
             .for_each(|(column, &variable)| column_of[variable] = column as u32);
         let weights = |row: &AffineRow| -> Vec<(u32, f64)> {
             let terms = row.terms.iter();
-            terms.map(|&(variable, c)| (column_of[variable as usize], c.to_f64())).collect()
+            let column = |variable: u32| column_of[variable as usize];
+            let mut weights: Vec<(u32, f64)> =
+                terms.map(|&(variable, c)| (column(variable), c.to_f64())).collect();
+            // What is carried comes behind a layer's own neurons, whatever its index.
+            weights.sort_unstable_by_key(|&(column, _)| column);
+            weights
         };
         let weights: Vec<Vec<(u32, f64)>> = rows.iter().map(weights).collect();
         let bias = rows.iter().map(|row| row.constant.to_f64()).collect();
         let map = AffineMap::from_sparse_rows(
             inputs.len(),
-            weights.iter().map(|row| row.as_slice()),
+            weights.iter().map(|row| row.iter().copied()),
             bias,
         );
         Ok((map, rounding(rows)))

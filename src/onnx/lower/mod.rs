@@ -48,7 +48,7 @@ pub(super) use stack::LayerStack;
 use self::affine::AffineTensor;
 use self::constant::Constant;
 use self::elementwise::DataSide;
-use self::limits::{check_matrix, check_tensor};
+use self::limits::{check_tensor, check_weights};
 use self::moved::Moved;
 use self::neurons::Neurons;
 
@@ -147,7 +147,7 @@ impl Lowering<'_> {
             o.fact
                 .shape
                 .as_concrete()
-                .is_some_and(|shape| check_matrix(shape.iter().product(), 1).is_ok())
+                .is_some_and(|shape| check_weights(Some(shape.iter().product())).is_ok())
         };
         if node.outputs.iter().all(known) || !node.outputs.iter().all(small) {
             return;
@@ -362,7 +362,6 @@ impl Lowering<'_> {
         shape: &[usize],
     ) -> Result<AffineTensor, String> {
         let (data, bias) = (self.data(node, 0)?, self.constant(node, 2)?);
-        check_matrix(shape.iter().product(), data.span())?;
         let kernel = self.kernel(node, op.kernel_fmt, op.group)?;
         conv::convolve(op, &data, &kernel, &bias, shape)
     }
@@ -374,7 +373,6 @@ impl Lowering<'_> {
         shape: &[usize],
     ) -> Result<AffineTensor, String> {
         let (data, bias) = (self.data(node, 0)?, self.constant(node, 2)?);
-        check_matrix(shape.iter().product(), data.span())?;
         let kernel = self.kernel(node, op.kernel_format, op.group)?;
         deconv::deconvolve(op, &data, &kernel, &bias, shape)
     }

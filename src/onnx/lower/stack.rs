@@ -22,10 +22,14 @@ impl LayerStack {
         let mut layers = Vec::new();
         for (depth, layer) in self.layers.iter().enumerate().rev() {
             let (map, inputs) = (layer.affine(), layer.inputs());
-            let uses = |&j: &usize| wanted.iter().any(|&i| map.weight(i, j) != 0.0);
-            let used: Vec<usize> = (0..inputs).filter(uses).collect();
-            let columns = if depth > 0 { used } else { (0..inputs / batch).collect() };
-            if depth == 0 && (columns.len()..inputs).any(|j| uses(&j)) {
+            let mut is_used = vec![false; inputs];
+            for (j, weight) in wanted.iter().flat_map(|&i| map.row(i)) {
+                is_used[j] |= weight != 0.0;
+            }
+            let used = || (0..inputs).filter(|&j| is_used[j]);
+            let columns: Vec<usize> =
+                if depth > 0 { used().collect() } else { (0..inputs / batch).collect() };
+            if depth == 0 && used().any(|j| j >= columns.len()) {
                 return None;
             }
             layers.push(part_of(layer, &wanted, &columns));
@@ -62,8 +66,11 @@ impl LayerStack {
 fn part_of(layer: &Layer, outputs: &[usize], inputs: &[usize]) -> Layer {
     let (map, rounding) = (layer.affine(), layer.rounding());
     let pick = |values: &[f64]| outputs.iter().map(|&i| values[i]).collect();
-    let weight = |i: usize, j: usize| map.weight(outputs[i], inputs[j]);
-    let part = AffineMap::from_fn(outputs.len(), inputs.len(), weight, pick(map.bias()));
+    let mut new_place = vec![None; map.inputs()];
+    inputs.iter().enumerate().for_each(|(new, &j)| new_place[j] = Some(new as u32));
+    let row = |&i: &usize| map.row(i).filter_map(|(j, weight)| Some((new_place[j]?, weight)));
+    let rows = outputs.iter().map(row);
+    let part = AffineMap::from_sparse_rows(inputs.len(), rows, pick(map.bias()));
     let activations: Vec<Activation> = outputs.iter().map(|&i| layer.activation(i)).collect();
     Layer::mixed(part, &activations).with_rounding(LayerRounding {
         amplification: pick(&rounding.amplification),

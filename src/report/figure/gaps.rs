@@ -34,8 +34,9 @@ impl Gaps {
     pub fn of(records: &[AttackRecord]) -> Self {
         let gap = |record: &AttackRecord| {
             let AttackRecord { verdict, margin, .. } = *record;
-            // Without a bound there is no line.
-            Gap { verdict, margin, bound: record.upper_bound.unwrap_or(margin) }
+            // Without a bound that says something there is no line.
+            let bound = record.upper_bound.filter(|_| !record.has_loose_bound());
+            Gap { verdict, margin, bound: bound.unwrap_or(margin) }
         };
         let mut gaps: Vec<Gap> = records.iter().map(gap).collect();
         gaps.sort_by(|a, b| b.margin.total_cmp(&a.margin));

@@ -6,16 +6,20 @@
 mod axis;
 mod canvas;
 mod curves;
-mod font;
+pub(super) mod font;
 mod frame;
 mod gaps;
 mod marker;
+mod panels;
+mod regions;
 mod scatter;
 mod series;
 
 pub use canvas::Drawing;
 pub use curves::Curves;
 pub use gaps::Gaps;
+pub use panels::{ScatterPanel, ScatterPanels};
+pub use regions::RegionMap;
 pub use scatter::Scatter;
 pub use series::Series;
 

@@ -1,15 +1,21 @@
-// One record in full, in a dialog.
+// One record in full, in a dialog, with an address of its own: #image-4, or #image-4-target-9.
 
 const TITLES = {
-  image: "image", name: "file", label: "true label", predicted: "predicted", target: "target", verdict: "verdict",
+  image: "image", instance: "instance", name: "file", label: "true label", predicted: "predicted", target: "target", verdict: "verdict",
+  result: "result", error: "what is wrong", value: "value (f64)", value_f32: "value (f32, ONNX file)",
   margin: "margin (f64)", margin_f32: "margin (f32, ONNX file)", margin_png: "margin of the PNG", upper_bound: "bound",
+  loose_bound: "bound, too loose to say anything",
   gap: "gap", optimal: "optimal", bound_method: "bound proven by", claimed_bound: "claimed bound, no proof",
+  certified_radius: "certified radius", attack_radius: "nearest adversary", ratio: "attacked / certified",
   distance: "distance", changed_pixels: "changed pixels", delta: "budget", norm: "norm", starts: "starts",
   regions: "regions", lps: "LPs", iterations: "simplex iterations", nodes: "nodes", depth: "depth",
-  open_nodes: "open nodes", seconds: "seconds", seconds_to_best: "seconds to the best", stop: "ended by",
-  npy: "exact point", png: "picture",
+  open_nodes: "open nodes", cases: "sets of inputs", conjunctions: "conjunctions", excluded: "conjunctions excluded",
+  model: "network", property: "property", timeout: "time limit (s)", seconds: "seconds", seconds_to_best: "seconds to the best", stop: "ended by",
+  constraint_count: "constraints", violation: "constraints broken by at most", at_lower: "inputs at their lower bound",
+  at_upper: "inputs at their upper bound", witness: "input above the threshold",
 };
-const FILES = ["npy", "png"];
+/// Fields that are labels.
+const LABELS = ["label", "predicted", "target"];
 /// Nothing to tell where the set was not divided.
 const OF_TREES = ["nodes", "depth", "open_nodes"];
 
@@ -19,37 +25,65 @@ let opened = { record: null, among: [] };
 function openDetail(record, among) {
   opened = { record, among };
   const dialog = byId("detail");
-  const head = element("span", {}, `Image ${record.image}: ${move(record)} `);
-  byId("detail-title").replaceChildren(head, pill(record.verdict));
+  const noun = kind.noun[0].toUpperCase() + kind.noun.slice(1);
+  const moved = record.predicted == null ? "" : `: ${move(record)}`;
+  const head = element("span", {}, `${noun} ${record[indexField]}${moved} `);
+  byId("detail-title").replaceChildren(head, statusOf(record) ? pill(statusOf(record)) : "");
   byId("detail-body").replaceChildren(...detailBody(record));
-  paintAll(byId("detail-body"), record);
+  if (isDrawn(record)) paintAll(byId("detail-body"), record);
   const place = among.indexOf(record);
   byId("previous").disabled = place <= 0;
   byId("next").disabled = place < 0 || place >= among.length - 1;
   if (!dialog.open) dialog.showModal();
+  // What had the focus may be gone with the record before.
+  if (!dialog.contains(document.activeElement)) byId("close").focus();
+  dialog.scrollTop = 0;
+  history.replaceState(null, "", address(record));
   const sheet = byId("detail-body").querySelector(".sheet");
   if (sheet) sheet.innerHTML = growth(record, Math.max(260, sheet.clientWidth));
 }
 
+/// The part of the address after the page's own; the target only where an image has several.
+function address(record) {
+  const several = records[record.k - 1]?.image === record.image || records[record.k + 1]?.image === record.image;
+  const target = data.kind === "attacks" && several ? `-target-${record.target}` : "";
+  return `#${kind.noun}-${record[indexField]}${target}`;
+}
+
+/// Opens what the address names, if it names a record.
+function openAddress() {
+  const named = /^#(image|instance)-(\d+)(?:-target-(\d+))?$/.exec(location.hash);
+  if (!named || named[1] !== kind.noun) return;
+  const record = records.find((one) => one[indexField] === Number(named[2]) && (named[3] === undefined || one.target === Number(named[3])));
+  if (record) openDetail(record, records);
+  else say(`This report has no ${named[1]} ${named[2]}${named[3] === undefined ? "" : ` with target ${named[3]}`}.`);
+}
+
 function detailBody(record) {
-  const wrong = record.misclassified
-    ? element("p", { class: "notice" }, `Misclassified: labelled ${record.label}, predicted as ${record.predicted}.`)
+  const wrong = record.error != null ? element("p", { class: "notice" }, `No answer: ${record.error}.`) : record.misclassified
+    ? element("p", { class: "notice" }, `Misclassified: labelled ${labelText(record.label)}, predicted as ${labelText(record.predicted)}.`)
     : null;
+  const sheet = record.curve.length > 1 ? element("div", { class: "sheet" }) : null;
+  const pictured = kind.gallery ? largePanels(record) : [];
+  return [wrong, ...pictured, element("p", { class: "lead" }, `${sentence(record)}.`), downloadButtons(record), sheet, factList(record)].filter((part) => part);
+}
+
+function factList(record) {
   const known = Object.keys(TITLES).filter((field) => record[field] != null && (record.nodes || !OF_TREES.includes(field)));
-  const others = Object.keys(data.columns).filter((field) => !(field in TITLES) && record[field] != null);
+  const others = Object.keys(data.columns).filter((field) => !(field in TITLES) && field !== "misclassified" && record[field] != null);
   const facts = element("dl", { class: "facts" });
   for (const field of [...known, ...others]) {
-    facts.append(element("div", {}, element("dt", {}, TITLES[field] ?? field), element("dd", {}, fact(field, record[field]))));
+    const title = TITLES[field] ?? field.replaceAll("_", " ");
+    facts.append(element("div", {}, element("dt", {}, title), element("dd", {}, fact(field, record[field]))));
   }
-  const sheet = record.curve.length > 1 ? element("div", { class: "sheet" }) : null;
-  return [wrong, panels(record, true), element("p", { class: "lead" }, `${sentence(record)}.`), sheet, facts].filter((part) => part);
+  return facts;
 }
 
 function fact(field, value) {
-  if (FILES.includes(field)) return element("a", { href: "./" + encodeURI(value) }, value);
+  if (LABELS.includes(field)) return labelText(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number" && !Number.isInteger(value)) return number(value, 5);
-  return String(value).replace(/^-(?=\d)/, "−");
+  if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) < 1e-4 ? value.toExponential(2).replaceAll("-", "−") : number(value, 5);
+  return String(value).replaceAll("_", field === "stop" ? " " : "_").replace(/^-(?=\d)/, "−");
 }
 
 function growth(record, width) {
@@ -86,6 +120,8 @@ function listenToDetail() {
   byId("previous").addEventListener("click", () => step(-1));
   byId("next").addEventListener("click", () => step(1));
   byId("close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => history.replaceState(null, "", location.href.split("#")[0]));
+  addEventListener("hashchange", openAddress);
   dialog.addEventListener("keydown", (event) => {
     if (event.key === "ArrowLeft") step(-1);
     if (event.key === "ArrowRight") step(1);

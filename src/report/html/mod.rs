@@ -3,98 +3,76 @@
 //! Text from the user, such as file names, is in the embedded JSON only, and the script shows it as text. The page's own policy
 //! forbids it to load anything.
 
+mod attack;
+mod columns;
+mod others;
 mod pack;
-
-use std::io;
+mod quantiles;
 
 use serde::Serialize;
 
-use super::table::Table;
-use crate::record::Verdict;
-use crate::record::json::{self, Fields, Value};
-use crate::record::{AttackRecord, ImageOutcomes, StoredRun, image_outcomes, thinned};
-use pack::{PicturePack, pack};
+use crate::record::json::{Fields, Value};
+use crate::record::{RunOrigin, StoredRun, setting_text};
+
+pub use attack::attack_page;
+pub use others::{maximum_page, radius_page, verify_page};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 /// In this order; they share one scope.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("data.js"),
+    include_str!("kinds.js"),
     include_str!("pictures.js"),
     include_str!("plots.js"),
+    include_str!("figures.js"),
+    include_str!("classes.js"),
+    include_str!("downloads.js"),
     include_str!("detail.js"),
     include_str!("results.js"),
+    include_str!("print.js"),
     include_str!("main.js"),
 ];
 
-/// Digits of a number in a column: more than the page shows.
-const DIGITS: usize = 9;
-/// Points of all curves together, about.
-const CURVE_POINTS: usize = 30_000;
-
-/// What the script is given.
+/// What every page is given.
 #[derive(Serialize)]
-struct PageData<'a> {
+struct PageFrame<'a> {
+    /// Whose records these are: `attacks`, `radii`, `maximum`, `instances`.
+    kind: &'static str,
     version: &'a str,
     settings: &'a Fields,
+    /// The settings as people read them.
+    setting_texts: Vec<(String, String)>,
+    origin: Option<&'a RunOrigin>,
     /// Of the whole run.
     seconds: Option<&'a Value>,
-    /// Searches that were asked for, if it is known.
+    /// Records that were asked for, if it is known.
     asked: Option<usize>,
     /// `None` when the run did not end.
     interrupted: Option<bool>,
-    standings: ImageOutcomes,
-    labelled: bool,
     count: usize,
-    /// A list per field, or the value that all records share.
-    columns: Fields,
-    /// Seconds and margins of each record, in turn.
-    curves: Vec<Vec<f64>>,
-    /// Seconds and bounds of each record, in turn, where its set was divided.
-    bounds: Vec<Vec<f64>>,
-    /// The largest changes of each record, where inputs are not pictures.
-    largest: Vec<Vec<(usize, f32, f32)>>,
-    pictures: Option<PicturePack>,
 }
 
-/// The whole page.
-///
-/// # Errors
-/// When it cannot be serialised.
-pub fn page(stored: &StoredRun) -> io::Result<String> {
-    let StoredRun { records, settings, asked, summary, sketches, .. } = stored;
-    let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));
-    let sketch = |record: &AttackRecord| sketches.sketches.get(&(record.image, record.target));
-    let most = (CURVE_POINTS / records.len().max(1)).max(2);
-    let curve =
-        |record: &AttackRecord| flat(sketch(record).map_or(&[], |sketch| &sketch.curve), most);
-    let bounds = |record: &AttackRecord| flat(&record.stats.bound_trace, most);
-    let largest = |record: &AttackRecord| {
-        sketch(record).map(|sketch| sketch.largest.clone()).unwrap_or_default()
-    };
-    let version = summary.get("version").and_then(Value::as_str);
-    let data = PageData {
-        version: version.unwrap_or(env!("CARGO_PKG_VERSION")),
-        settings,
-        seconds: summary.get("seconds"),
-        asked: *asked,
-        interrupted: interrupted.and_then(Value::as_bool),
-        standings: image_outcomes(records),
-        labelled: records.iter().all(|record| record.label.is_some()),
-        count: records.len(),
-        columns: columns(records),
-        curves: records.iter().map(curve).collect(),
-        bounds: records.iter().map(bounds).collect(),
-        largest: records.iter().map(largest).collect(),
-        pictures: pack(records, sketches)?,
-    };
-    Ok(filled(&json::for_script(&data)?, &counts(records)))
-}
-
-/// At most `most` points of a curve, as times and values in turn.
-fn flat(curve: &[(f64, f64)], most: usize) -> Vec<f64> {
-    let points = thinned(curve, most).into_iter();
-    points.flat_map(|&(time, value)| [rounded(time), rounded(value)]).collect()
+impl<'a> PageFrame<'a> {
+    fn of<R>(kind: &'static str, stored: &'a StoredRun<R>) -> Self {
+        let StoredRun { records, settings, asked, summary, origin, .. } = stored;
+        let interrupted = summary.get("summary").and_then(|counts| counts.get("interrupted"));
+        let version = summary.get("version").and_then(Value::as_str);
+        let texts = settings.iter().filter_map(|(name, value)| setting_text(name, value));
+        let mut texts: Vec<(usize, String, String)> = texts.collect();
+        texts.sort();
+        Self {
+            kind,
+            version: version.unwrap_or(env!("CARGO_PKG_VERSION")),
+            settings,
+            setting_texts: texts.into_iter().map(|(_, title, text)| (title, text)).collect(),
+            origin: origin.as_ref(),
+            seconds: summary.get("seconds"),
+            asked: *asked,
+            interrupted: interrupted.and_then(Value::as_bool),
+            count: records.len(),
+        }
+    }
 }
 
 /// The page with its parts in their places.
@@ -111,39 +89,6 @@ fn filled(data: &str, counts: &str) -> String {
         rest = after;
     }
     page + rest
-}
-
-/// What the page shows without scripts.
-fn counts(records: &[AttackRecord]) -> String {
-    let count = |verdict| records.iter().filter(|record| record.verdict == verdict).count();
-    let counts = Verdict::ALL.map(|verdict| format!("{} {verdict}", count(verdict)));
-    format!("{} searched: {}", records.len(), counts.join(", "))
-}
-
-/// Fields that the page does not show; they would take a tenth of it.
-const LEFT_OUT: [&str; 2] = ["schema", "seed"];
-
-/// The fields of all records, field by field.
-fn columns(records: &[AttackRecord]) -> Fields {
-    let table = Table::of(records);
-    let column = |field: &str| {
-        let values: Vec<Value> = table.column(field).map(shown).collect();
-        match values.first() {
-            Some(first) if values.iter().all(|value| value == first) => first.clone(),
-            _ => Value::Array(values),
-        }
-    };
-    let fields = table.columns().filter(|field| !LEFT_OUT.contains(field));
-    fields.map(|field| (field.to_owned(), column(field))).collect()
-}
-
-fn shown(value: &Value) -> Value {
-    if value.is_f64() { value.as_f64().map(rounded).into() } else { value.clone() }
-}
-
-fn rounded(value: f64) -> f64 {
-    let text = format!("{value:.*e}", DIGITS - 1);
-    text.parse().unwrap_or(value)
 }
 
 #[cfg(test)]

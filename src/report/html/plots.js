@@ -41,7 +41,7 @@ function extent(values) {
 
 /// Zero and all margins, with some air around them.
 function upward(margins, wanted) {
-  const [low, high] = extent([0, ...margins]);
+  const [low, high] = extent([0].concat(margins));
   const air = 0.03 * (high - low);
   return linear(low - air, high + air, HEIGHT - EDGE.bottom, EDGE.top, wanted);
 }
@@ -69,57 +69,6 @@ function frame(width, label, x, y, words, inside) {
     `<line class="base" x1="${left}" x2="${left}" y1="${top}" y2="${bottom}"/>${inside}</svg>`;
 }
 
-/// Every record as a line from its margin up to its bound, the largest margin first.
-function gapPlot(width) {
-  const sorted = records.filter((record) => record.margin != null).sort((a, b) => b.margin - a.margin);
-  const y = upward(sorted.flatMap((record) => [record.margin, record.upper_bound ?? record.margin]), 9);
-  const x = linear(0.5, sorted.length + 0.5, EDGE.left + 6, width - EDGE.right, width > 500 ? 10 : 5, 1);
-  const room = (width - EDGE.left - EDGE.right) / Math.max(1, sorted.length);
-  const thick = Math.min(8, Math.max(1, 0.55 * room));
-  const inside = VERDICTS.map((verdict) => {
-    let [gaps, bounds, margins] = ["", "", ""];
-    sorted.forEach((record, rank) => {
-      if (record.verdict !== verdict) return;
-      const [across, margin] = [x.place(rank + 1), at(y.place(record.margin))];
-      if (record.upper_bound != null) {
-        const bound = at(y.place(record.upper_bound));
-        gaps += `M${at(across)} ${margin}V${bound}`;
-        bounds += `M${at(across - thick / 2)} ${bound}h${at(thick)}`;
-      }
-      margins += `M${at(across)} ${margin}h0`;
-    });
-    return `<path class="gap ${verdict}" stroke-width="${at(thick)}" d="${gaps}"/>` +
-      `<path class="bound ${verdict}" d="${bounds}"/>` +
-      `<path class="dot ${verdict}" stroke-width="${at(Math.min(7, Math.max(2.5, 0.8 * room)))}" d="${margins}"/>`;
-  });
-  const label = `Margin found and bound proven of ${plural(sorted.length, "search", "searches")}, by margin`;
-  const cursor = `<line class="cursor" y1="${EDGE.top}" y2="${HEIGHT - EDGE.bottom}" hidden/>`;
-  const svg = frame(width, label, x, y, "searches, the largest margin first", inside.join("") + cursor);
-  const recordAt = (across) => {
-    const rank = Math.round(x.low + ((across - EDGE.left - 6) / (width - EDGE.right - EDGE.left - 6)) * (x.high - x.low));
-    const record = sorted[rank - 1];
-    return record ? { record, across: x.place(rank) } : null;
-  };
-  return { svg, recordAt };
-}
-
-/// How margins grew, a step at each better point.
-function timePlot(width) {
-  const growing = records.filter((record) => record.curve.length && record.margin != null);
-  const times = growing.flatMap((record) => [record.curve[0][0], record.seconds ?? record.curve.at(-1)[0]]);
-  const margins = growing.flatMap((record) => record.curve.map(([, margin]) => margin));
-  const x = logarithmic(...extent(times.map((time) => Math.max(time, SHORTEST))), EDGE.left, width - EDGE.right);
-  const y = upward(margins, 8);
-  const faint = Math.min(0.85, Math.max(0.12, 3 / Math.sqrt(growing.length)));
-  const inside = growing.map((record) => {
-    const [time, margin] = record.curve.at(-1);
-    return `<g class="${record.verdict}" opacity="${faint.toFixed(2)}"><path class="curve" d="${steps(record.curve, record.seconds, x, y)}"/>` +
-      `<path class="dot" stroke-width="6" d="M${at(x.place(time))} ${at(y.place(margin))}h0"/></g>`;
-  });
-  const label = `Best margin over time of ${plural(growing.length, "search", "searches")}`;
-  return { svg: frame(width, label, x, y, "seconds, from the beginning of the work", inside.join("")) };
-}
-
 /// A step at each point, and a line to the end.
 function steps(curve, seconds, x, y) {
   const [[begin, first], ...rest] = curve;
@@ -128,70 +77,36 @@ function steps(curve, seconds, x, y) {
   return `M${at(x.place(begin))} ${at(y.place(first))}${path}H${at(x.place(end))}`;
 }
 
-/// How many points are how far away.
-function distancePlot(width) {
-  const measured = records.filter((record) => record.distance != null);
-  const [, farthest] = extent(measured.map((record) => Math.max(record.distance, record.delta ?? 0)));
-  const count = width > 500 ? 25 : 12;
-  const bins = Array.from({ length: count }, () => ({ adversarial: 0, robust: 0, unknown: 0, all: 0 }));
-  for (const record of measured) {
-    const bin = bins[Math.min(count - 1, Math.floor((record.distance / farthest) * count))];
-    bin[record.verdict]++;
-    bin.all++;
-  }
-  const [, most] = extent(bins.map((bin) => bin.all));
-  const y = linear(0, most, HEIGHT - EDGE.bottom, EDGE.top, 5, 1);
-  const x = linear(0, farthest, EDGE.left, width - EDGE.right, width > 500 ? 10 : 5);
-  const broad = (width - EDGE.left - EDGE.right) / count;
-  const inside = bins.map((bin, k) => {
-    let below = 0;
-    return VERDICTS.map((verdict) => {
-      const [low, high] = [y.place(below), y.place((below += bin[verdict]))];
-      if (low === high) return "";
-      const left = EDGE.left + k * broad + 1;
-      return `<rect class="bar ${verdict}" x="${at(left)}" y="${at(high)}" width="${at(broad - 2)}" height="${at(low - high)}"/>`;
-    }).join("");
-  });
-  const label = `Histogram of the distances of ${plural(measured.length, "point")} from their images`;
-  return { svg: frame(width, label, x, y, "distance of the best point from the image", inside.join("")) };
+/// A figure: a title, words, and a drawing of a given width, drawn again when the width changes and for paper.
+const drawings = [];
+
+function addFigure({ title, words, draw, statuses, after }) {
+  const sheet = element("div", { class: "sheet" });
+  const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, words));
+  const figure = element("figure", { class: "panel plot" }, caption, statuses?.length ? element("p", { class: "legend" }, ...statuses.map(pill)) : null, sheet);
+  byId("plots").append(figure);
+  const drawing = { drawn: null, width: 0 };
+  drawing.redraw = (width) => {
+    if (width === drawing.width) return;
+    drawing.width = width;
+    drawing.drawn = draw(width);
+    sheet.innerHTML = drawing.drawn.svg;
+  };
+  drawing.fit = () => drawing.redraw(Math.max(260, Math.floor(sheet.clientWidth)));
+  drawings.push(drawing);
+  new ResizeObserver(() => printing || drawing.fit()).observe(sheet);
+  if (after) after(figure, sheet, () => drawing.drawn);
 }
 
-const PLOTS = [
-  ["Margin and bound", gapPlot, () => records.some((record) => record.margin != null),
-    "A dot is the largest margin found, the line above it ends at the bound that no input can exceed, proven: the line is the gap. " +
-    "A dot above zero is an adversary, a line that ends below zero a proof that there is none."],
-  ["Margin over time", timePlot, () => records.some((record) => record.curve.length && record.margin != null),
-    "How the best margin of each search grew. The dot is where the best point was found; the time after it went into bounds and searching on."],
-  ["Distances", distancePlot, () => records.some((record) => record.distance != null),
-    "How much of the budget the best points use."],
-];
-
-function showPlots() {
-  for (const [title, draw, isPossible, words] of PLOTS) {
-    if (!isPossible()) continue;
-    const sheet = element("div", { class: "sheet" });
-    const hint = element("p", { class: "hint", "aria-hidden": "true" });
-    const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, words));
-    byId("plots").append(element("figure", { class: "panel plot" }, caption, legend(), sheet, draw === gapPlot ? hint : null));
-    let drawn = null;
-    const redraw = () => {
-      drawn = draw(Math.max(260, Math.floor(sheet.clientWidth)));
-      sheet.innerHTML = drawn.svg;
-    };
-    new ResizeObserver(redraw).observe(sheet);
-    if (draw === gapPlot) pointAt(sheet, hint, () => drawn);
-  }
-}
-
-function legend() {
-  const present = VERDICTS.filter((verdict) => records.some((record) => record.verdict === verdict));
-  return element("p", { class: "legend" }, ...present.map(pill));
+function presentStatuses() {
+  return kind.statuses.filter((status) => records.some((record) => statusOf(record) === status));
 }
 
 /// The record under the pointer is named, and opened by a click. The table offers the same to the keyboard.
-function pointAt(sheet, hint, plot) {
+function pointAt(figure, sheet, plot, among) {
+  const hint = element("p", { class: "hint", "aria-hidden": "true" }, "Point at a line to see which image it is, click to open it.");
+  figure.append(hint);
   const found = (event) => plot().recordAt(event.clientX - sheet.getBoundingClientRect().left);
-  hint.textContent = "Point at a line to see which image it is, click to open it.";
   sheet.addEventListener("pointermove", (event) => {
     const hit = found(event);
     const cursor = sheet.querySelector(".cursor");
@@ -203,10 +118,40 @@ function pointAt(sheet, hint, plot) {
   });
   sheet.addEventListener("click", (event) => {
     const hit = found(event);
-    if (hit) openDetail(hit.record, byMargin());
+    if (hit) openDetail(hit.record, among());
   });
 }
 
-function byMargin() {
-  return [...records].sort((a, b) => b.margin - a.margin);
+/// Lines from a low to a high value, one a record, in order; null where there is none.
+function ranks(width, sorted, low, high, words, label, tone) {
+  const values = sorted.flatMap((record) => [low(record), high(record) ?? low(record)]);
+  const y = upward(values, 9);
+  const x = linear(0.5, sorted.length + 0.5, EDGE.left + 6, width - EDGE.right, width > 500 ? 10 : 5, 1);
+  const room = (width - EDGE.left - EDGE.right) / Math.max(1, sorted.length);
+  const thick = Math.min(8, Math.max(1, 0.55 * room));
+  const paths = new Map();
+  sorted.forEach((record, rank) => {
+    const name = tone(record);
+    if (!paths.has(name)) paths.set(name, { gaps: [], bounds: [], margins: [] });
+    const { gaps, bounds, margins } = paths.get(name);
+    const [across, from] = [x.place(rank + 1), at(y.place(low(record)))];
+    if (high(record) != null) {
+      const to = at(y.place(high(record)));
+      gaps.push(`M${at(across)} ${from}V${to}`);
+      bounds.push(`M${at(across - thick / 2)} ${to}h${at(thick)}`);
+    }
+    margins.push(`M${at(across)} ${from}h0`);
+  });
+  const inside = [...paths].map(([name, { gaps, bounds, margins }]) =>
+    `<path class="gap ${name}" stroke-width="${at(thick)}" d="${gaps.join("")}"/>` +
+    `<path class="bound ${name}" d="${bounds.join("")}"/>` +
+    `<path class="dot ${name}" stroke-width="${at(Math.min(7, Math.max(2.5, 0.8 * room)))}" d="${margins.join("")}"/>`);
+  const cursor = `<line class="cursor" y1="${EDGE.top}" y2="${HEIGHT - EDGE.bottom}" hidden/>`;
+  const svg = frame(width, label, x, y, words, inside.join("") + cursor);
+  const recordAt = (across) => {
+    const rank = Math.round(x.low + ((across - EDGE.left - 6) / (width - EDGE.right - EDGE.left - 6)) * (x.high - x.low));
+    const record = sorted[rank - 1];
+    return record ? { record, across: x.place(rank) } : null;
+  };
+  return { svg, recordAt };
 }

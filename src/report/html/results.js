@@ -1,15 +1,12 @@
 // Gallery and table over the same records: filtered, sorted, a page at a time.
 
-const COLUMNS = [
-  ["image", "Image", 0], ["name", "File"], ["label", "Label", 0], ["predicted", "Predicted", 0], ["target", "Target", 0],
-  ["verdict", "Verdict"], ["margin", "Margin", 4], ["upper_bound", "Bound", 4], ["gap", "Gap", 4],
-  ["distance", "Distance", 4], ["changed_pixels", "Pixels", 0], ["starts", "Starts", 0], ["nodes", "Nodes", 0],
-  ["seconds", "Seconds", 2], ["stop", "Ended by"],
-].filter(([field]) => has(field) && (field !== "nodes" || records.some((record) => record.nodes > 0)));
+const COLUMNS = kind.columns
+  .filter(([field]) => has(field) && (field !== "nodes" || records.some((record) => record.nodes > 0)));
 
 const PAGE = { gallery: 48, table: 200 };
 
-const state = { verdict: "all", label: "all", target: "all", text: "", sort: "image", descending: false, view: "gallery", shown: 0 };
+const state = { verdict: "all", label: "all", target: "all", predicted: "all", text: "", sort: indexField, descending: false,
+  view: kind.gallery ? "gallery" : "table", shown: 0 };
 
 /// What is shown, in order.
 let listed = [];
@@ -24,10 +21,15 @@ const painter = new IntersectionObserver((entries) => {
 
 function isWanted(record) {
   const text = state.text.trim().toLowerCase();
-  return (state.verdict === "all" || record.verdict === state.verdict) &&
+  return (state.verdict === "all" || statusOf(record) === state.verdict) &&
+    (state.predicted === "all" || String(record.predicted) === state.predicted) &&
     (state.label === "all" || String(record.label ?? record.predicted) === state.label) &&
     (state.target === "all" || String(record.target) === state.target) &&
-    (text === "" || String(record.image) === text || (record.name ?? "").toLowerCase().includes(text));
+    (text === "" || String(record[indexField]) === text || searched(record).includes(text));
+}
+
+function searched(record) {
+  return [record.name, record.model, record.property].filter((part) => part).join(" ").toLowerCase();
 }
 
 /// What is missing comes last, whichever way.
@@ -60,15 +62,14 @@ function show() {
 }
 
 function card(record) {
-  const numbers = [["margin", record.margin, 2], ["bound", record.upper_bound, 2], ["gap", record.gap, 2],
-    ["distance", record.distance, 2], [data.pictures ? "pixels" : "inputs", record.changed_pixels, 0]];
-  const facts = numbers.filter(([, value]) => value != null).map(([title, value, digits]) =>
-    element("span", { class: "fact" }, element("span", {}, title), element("b", {}, number(value, digits))));
-  const wrong = record.misclassified ? element("span", { class: "tag" }, `a ${record.label}`) : null;
+  const facts = kind.facts.filter(([field]) => record[field] != null).map(([field, title, digits]) =>
+    element("span", { class: "fact" }, element("span", {}, title === "pixels" && !data.pictures ? "inputs" : title), element("b", {}, number(record[field], digits))));
+  const tag = record.error != null ? "error" : record.misclassified ? `a ${labelText(record.label)}` : null;
+  const wrong = tag == null ? null : element("span", { class: "tag" }, tag);
   const head = element("span", { class: "card-head" }, element("b", {}, `#${record.image}`),
-    element("span", { class: "move" }, move(record)), wrong, pill(record.verdict));
+    element("span", { class: "move" }, move(record)), wrong, statusOf(record) ? pill(statusOf(record)) : null);
   const made = element("button", { type: "button", class: "card", "data-record": record.k, "aria-label": sentence(record),
-    onclick: () => openDetail(record, listed) }, head, panels(record, false), element("span", { class: "facts-row" }, ...facts));
+    onclick: () => openDetail(record, listed) }, head, panels(record), element("span", { class: "facts-row" }, ...facts));
   if (isDrawn(record)) painter.observe(made);
   return element("li", {}, made);
 }
@@ -83,20 +84,23 @@ function table(part) {
   });
   const rows = part.map((record) =>
     element("tr", { onclick: () => openDetail(record, listed) }, ...COLUMNS.map((column) => cell(record, column))));
-  return element("table", {}, element("caption", { class: "unseen" }, "One row per image and target"),
+  return element("table", {}, element("caption", { class: "unseen" }, `One row per ${data.kind === "attacks" ? "image and target" : kind.noun}`),
     element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
 }
 
 function cell(record, [field, , digits]) {
   const value = record[field];
-  if (field === "image") {
-    const open = element("button", { type: "button", "aria-label": `Open image ${value}, target ${record.target}` }, String(value));
+  if (field === indexField) {
+    const target = data.kind === "attacks" ? `, target ${labelText(record.target)}` : "";
+    const open = element("button", { type: "button", "aria-label": `Open ${kind.noun} ${value}${target}` }, String(value));
     return element("th", { scope: "row", class: "numeric" }, open);
   }
-  if (field === "verdict") return element("td", {}, pill(value));
+  if (field === "verdict" || field === "result") return element("td", {}, pill(value));
   if (field === "predicted" && record.misclassified) {
-    return element("td", { class: "numeric wrong", title: "misclassified" }, `✕ ${value}`);
+    return element("td", { class: "numeric wrong", title: "misclassified" }, `✕ ${labelText(value)}`);
   }
+  if (LABELS.includes(field) && value != null) return element("td", { class: "numeric" }, labelText(value));
+  if (field === "stop") return element("td", { class: "text" }, fact(field, value));
   return element("td", { class: digits == null ? "text" : "numeric" }, digits == null ? value ?? "–" : number(value, digits));
 }
 
@@ -115,27 +119,42 @@ function choose(id, options, key) {
 }
 
 function showChoices() {
-  const count = (verdict) => records.filter((record) => record.verdict === verdict).length;
-  const verdicts = VERDICTS.map((verdict) => [verdict, verdict, element("span", { class: "number" }, String(count(verdict)))]);
-  choose("verdict-filter", [["all", "all", element("span", { class: "number" }, String(records.length))], ...verdicts], "verdict");
-  choose("view", [["gallery", "Gallery"], ["table", "Table"]], "view");
+  const count = (status) => records.filter((record) => statusOf(record) === status).length;
+  const statuses = presentOrUsual().map((status) => [status, status, element("span", { class: "number" }, String(count(status)))]);
+  choose("verdict-filter", [["all", "all", element("span", { class: "number" }, String(records.length))], ...statuses], "verdict");
+  if (kind.gallery) choose("view", [["gallery", "Gallery"], ["table", "Table"]], "view");
   byId("sort").value = state.sort;
   byId("direction").textContent = state.descending ? "▼" : "▲";
   byId("direction").setAttribute("aria-label", state.descending ? "descending order, turn round" : "ascending order, turn round");
+  byId("pair-filter").hidden = state.predicted === "all";
+  byId("pair-filter").textContent = `predicted as ${labelText(state.predicted)} ✕`;
+}
+
+/// All verdicts; of results only those that occur.
+function presentOrUsual() {
+  return data.kind === "instances" ? presentStatuses() : kind.statuses;
 }
 
 function fillSelect(id, key, options) {
   const select = byId(id);
+  select.closest("label").hidden = options.length <= 1;
   select.replaceChildren(...options.map(([value, label]) => element("option", { value }, label)));
   select.addEventListener("change", () => update({ [key]: select.value }));
 }
 
 function listenToResults() {
-  const labels = (of) => [...new Set(records.map(of))].sort((a, b) => a - b).map((label) => [String(label), String(label)]);
+  const labels = (of) => [...new Set(records.map(of))].filter((label) => label != null).sort((a, b) => a - b)
+    .map((label) => [String(label), labelText(label)]);
   fillSelect("label-filter", "label", [["all", "all"], ...labels((record) => record.label ?? record.predicted)]);
   fillSelect("target-filter", "target", [["all", "all"], ...labels((record) => record.target)]);
   fillSelect("sort", "sort", COLUMNS.map(([field, title]) => [field, title.toLowerCase()]));
+  byId("verdict-filter").hidden = kind.statuses.length === 0;
   byId("direction").addEventListener("click", () => update({ descending: !state.descending }));
+  byId("pair-filter").addEventListener("click", () => {
+    byId("target-filter").value = "all";
+    update({ predicted: "all", target: "all" });
+  });
+  byId("text-filter").placeholder = data.kind === "instances" ? "number or file" : "image or file";
   byId("text-filter").addEventListener("input", (event) => update({ text: event.target.value }));
   byId("more").addEventListener("click", () => {
     state.shown += PAGE[state.view];

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::read::DeflateDecoder;
 
 use super::*;
-use crate::record::{PictureSize, Sketch, Sketches};
+use crate::record::{AttackRecord, PictureSize, Sketch, Sketches, Verdict, json};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -63,7 +63,16 @@ fn stored(records: Vec<AttackRecord>, sketches: Sketches) -> StoredRun {
     let summary = json::parse(summary.as_bytes()).expect("an object");
     let settings = r#"{"model":"m.onnx","delta":5.0,"norm":"l1","target":"all","images":[0,1,2]}"#;
     let settings = json::parse(settings.as_bytes()).expect("an object");
-    StoredRun { records, settings, asked: Some(9), missing: Some(Vec::new()), summary, sketches }
+    let origin = RunOrigin { command: "rw-adv --delta 5".into(), begun: "now".into() };
+    StoredRun {
+        records,
+        origin: Some(origin),
+        settings,
+        asked: Some(9),
+        missing: Some(Vec::new()),
+        summary,
+        sketches,
+    }
 }
 
 /// So many images of noise, each with so many targets, so many values changed, and long curves.
@@ -92,14 +101,15 @@ fn embedded(page: &str) -> Value {
 }
 
 fn made(stored: &StoredRun) -> String {
-    page(stored).expect("memory takes everything")
+    attack_page(stored).expect("memory takes everything")
 }
 
 #[test]
 fn a_page_loads_nothing() {
     let page = made(&noisy(3, 2, PictureSize { width: 4, height: 4, channels: 1 }, 5));
     assert!(page.contains("default-src 'none'"));
-    let lower = page.to_lowercase();
+    // What is saved from the page has an address within it.
+    let lower = page.to_lowercase().replace("objecturl(", "");
     for loads in [
         "http://", "https://", "//cdn", " src=", "<link", "@import", "url(", "fetch(", "xmlhttp",
         "import(",
@@ -109,12 +119,62 @@ fn a_page_loads_nothing() {
     assert!(!page.contains("{{"), "every place is filled");
 }
 
-/// A record says where its files are; `javascript:…` there was a link.
+/// A record says where its files are; `javascript:…` there was a link. The page alone has no files beside it.
 #[test]
-fn a_link_to_a_file_stays_in_the_directory() {
+fn no_text_becomes_a_link() {
     let page = made(&noisy(1, 1, PictureSize { width: 4, height: 4, channels: 1 }, 5));
-    let links: Vec<&str> = page.split("href: ").skip(1).map(|rest| &rest[..5]).collect();
-    assert!(!links.is_empty() && links.iter().all(|link| *link == "\"./\" "), "{links:?}");
+    assert_eq!((page.matches("href:").count(), page.matches("javascript:").count()), (0, 0));
+    let given: Vec<&str> = page.split(".href = ").skip(1).map(|rest| &rest[..8]).collect();
+    assert_eq!(given, ["address;"]);
+}
+
+#[test]
+fn settings_command_and_date_are_told_in_words() {
+    let data = embedded(&made(&stored(vec![row(0, 3, "")], Sketches::default())));
+    assert_eq!(data["origin"]["command"], "rw-adv --delta 5");
+    assert_eq!(data["setting_texts"][0], serde_json::json!(["model", "m.onnx"]));
+    assert_eq!(data["setting_texts"][1], serde_json::json!(["images", "0–2"]));
+}
+
+/// An adversary is told exactly: its values, and the bytes of its picture, where it was changed.
+#[test]
+fn adversaries_are_there_exactly() {
+    let (dims, original) = ([2, 2], [0.2, 0.30001, 0.2, 0.2]);
+    let point = [0.2, 0.75, 0.2, 0.2];
+    let drawn = Sketch::new(&dims, &original, &point, &[]);
+    let drawn = drawn.of_witness(&dims, &original, &point, Some(&[51, 191, 51, 51]));
+    let size = Some(PictureSize { width: 2, height: 2, channels: 1 });
+    let mut sketches = Sketches { size, dims: Some(dims.to_vec()), ..Sketches::default() };
+    sketches.originals.insert(4, vec![51, 77, 51, 51]);
+    let values: Vec<u8> = original.iter().flat_map(|x: &f32| x.to_le_bytes()).collect();
+    sketches.exact_originals.insert(4, values.clone());
+    sketches.sketches.insert((4, 1), drawn);
+    let data = embedded(&made(&stored(vec![row(4, 1, "")], sketches)));
+    let pictures = &data["pictures"];
+    assert_eq!((&pictures["exact"], &pictures["valued"]), (&true.into(), &serde_json::json!([4])));
+    let all = unpacked(pictures);
+    let exact = [&values[..], &[1], &0.75f32.to_le_bytes(), &[191]].concat();
+    assert!(all.starts_with(&[51, 77, 51, 51, 2, 1]) && all.ends_with(&exact), "{all:?}");
+}
+
+/// What a page holds of pictures.
+fn unpacked(pictures: &Value) -> Vec<u8> {
+    let bytes = BASE64.decode(pictures["bytes"].as_str().expect("text")).expect("base 64");
+    let mut all = Vec::new();
+    DeflateDecoder::new(&bytes[..]).read_to_end(&mut all).expect("deflated");
+    all
+}
+
+#[test]
+fn every_label_has_its_outcomes() {
+    // Labels are those of the images; verdicts follow from image and target.
+    let data = embedded(&made(&noisy(3, 1, PictureSize { width: 2, height: 2, channels: 1 }, 1)));
+    let classes = data["classes"].as_array().expect("a list");
+    assert_eq!(classes.len(), 3);
+    assert_eq!(classes[0][1]["attacked"], 1);
+    assert_eq!(classes[1][1]["certified"], 1);
+    assert_eq!(classes[2][1]["undecided"], 1);
+    assert_eq!(data["quantiles"][0].as_array().map(Vec::len), Some(6));
 }
 
 #[test]
@@ -179,10 +239,8 @@ fn pictures_are_those_that_were_stored() {
     let rows = vec![row(4, 1, ""), row(4, 2, ""), row(5, 1, "")];
     let data = embedded(&made(&stored(rows, sketches)));
     assert_eq!(data["pictures"]["images"], serde_json::json!([4]));
-    let bytes = BASE64.decode(data["pictures"]["bytes"].as_str().expect("text")).expect("base 64");
-    let mut all = Vec::new();
-    DeflateDecoder::new(&bytes[..]).read_to_end(&mut all).expect("deflated");
-    assert_eq!(all, [7, 250, 2, 1, 9, 1, 0]);
+    assert_eq!(unpacked(&data["pictures"]), [7, 250, 2, 1, 9, 1, 0]);
+    assert_eq!(data["pictures"]["exact"], false);
     assert_eq!(data["curves"], serde_json::json!([[0.5, -1.0, 1.5, 2.0], [], []]));
 }
 
@@ -190,11 +248,11 @@ fn pictures_are_those_that_were_stored() {
 fn columns_hold_what_a_browser_can() {
     let mut records =
         vec![row(0, 3, r#","bound_trace":[[0.25,3.0],[0.5,1.0000000000001]]"#), row(1, 3, "")];
-    records[0].margin = 1.23456789012e-9;
+    records[0].margin = 1.234567890e-9;
     let data = embedded(&made(&stored(records, Sketches::default())));
     let columns = &data["columns"];
     assert_eq!((&columns["seed"], &columns["bound_trace"]), (&Value::Null, &Value::Null));
-    assert_eq!(columns["margin"][0], 1.23456789e-9);
+    assert_eq!(columns["margin"][0], 1.234568e-9);
     assert_eq!(data["bounds"], serde_json::json!([[0.25, 3.0, 0.5, 1.0], []]));
     // What all have in common is there once.
     assert_eq!((&columns["delta"], &columns["target"]), (&5.0.into(), &3.into()));
@@ -207,4 +265,24 @@ fn columns_hold_what_a_browser_can() {
     let data = embedded(&page);
     assert_eq!((&data["count"], &data["interrupted"]), (&0.into(), &Value::Null));
     assert!(page.contains("0 searched: 0 adversarial, 0 robust, 0 unknown"));
+}
+
+fn empty<R>() -> StoredRun<R> {
+    let StoredRun { origin, settings, asked, missing, summary, sketches, .. } =
+        stored(Vec::new(), Sketches::default());
+    StoredRun { records: Vec::new(), origin, settings, asked, missing, summary, sketches }
+}
+
+#[test]
+fn other_results_have_pages_too() {
+    let pages = [
+        (radius_page(&empty()), "radii", "Radii of 0 images"),
+        (verify_page(&empty()), "instances", "0 instances"),
+        (maximum_page(&empty()), "maximum", "No result"),
+    ];
+    for (page, kind, counts) in pages {
+        let page = page.expect("memory takes everything");
+        assert_eq!(embedded(&page)["kind"], kind);
+        assert!(page.contains(counts), "{kind}");
+    }
 }

@@ -2,14 +2,21 @@
 
 use std::io::{self, Write};
 
+use super::labels::label_widths;
+use crate::data::Classes;
 use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
+use crate::report::text::duration;
+
+/// What stands for a bound that says nothing.
+const LOOSE: &str = ">100x";
 
 /// The table's head.
-pub fn header(out: &mut impl Write) -> io::Result<()> {
+pub fn header(out: &mut impl Write, classes: &Classes) -> io::Result<()> {
+    let [label, predicted, target] = label_widths(classes);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {:>11} {:>9} {:>9} {:>9} {:>6} {:>6} {:>7}",
+        "{:>6} {:>label$} {:>predicted$} {:>target$} {:>11} {:>9} {:>9} {:>9} {:>6} {:>6} {:>7}",
         "image",
         "label",
         "predicted",
@@ -25,19 +32,25 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// One line per record; a prediction that is not the label is marked.
-pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Result<()> {
-    let label = record.label.map_or("?".into(), |l| l.to_string());
+pub fn row(
+    out: &mut impl Write,
+    record: &AttackRecord,
+    paint: Paint,
+    classes: &Classes,
+) -> io::Result<()> {
+    let [label, predicted, target] = label_widths(classes);
+    let true_label = record.label.map_or("?".into(), |l| classes.name(l));
     let wrong = record.label.is_some_and(|l| l != record.predicted);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>6} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>label$} {:>predicted$} {:>target$} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
         record.image,
-        label,
-        record.predicted,
-        record.target,
+        true_label,
+        classes.name(record.predicted),
+        classes.name(record.target),
         paint.verdict(record.verdict, 11),
         record.margin,
-        record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}")),
+        bound(record),
         record.distance,
         record.changed_pixels,
         record.stats.starts,
@@ -46,11 +59,20 @@ pub fn row(out: &mut impl Write, record: &AttackRecord, paint: Paint) -> io::Res
     )
 }
 
+/// The bound, where it says something.
+fn bound(record: &AttackRecord) -> String {
+    match record.upper_bound {
+        Some(_) if record.has_loose_bound() => LOOSE.into(),
+        Some(bound) => format!("{bound:.4}"),
+        None => "-".into(),
+    }
+}
+
 /// The lines below the table.
 pub fn summary(
     out: &mut impl Write,
     summary: &AttackSummary,
-    seconds: f64,
+    seconds: Option<f64>,
     skipped: usize,
 ) -> io::Result<()> {
     if summary.interrupted {
@@ -59,8 +81,9 @@ pub fn summary(
     let verdicts = summary.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
     writeln!(
         out,
-        "{} searched in {seconds:.1} s: {}; {} starts, {} regions, {} LPs",
+        "{} searched{}: {}; {} starts, {} regions, {} LPs",
         summary.records,
+        duration(seconds),
         verdicts.collect::<Vec<_>>().join(", "),
         summary.starts,
         summary.regions,
@@ -71,6 +94,13 @@ pub fn summary(
             out,
             "{} decided by branching, {} optimal; {} nodes",
             summary.by_branching, summary.optimal, summary.nodes
+        )?;
+    }
+    if summary.loose_bounds > 0 {
+        writeln!(
+            out,
+            "bounds of {} are {LOOSE}: over 100 times as far above the margin as the margin (or 1) is large, which says nothing",
+            summary.loose_bounds
         )?;
     }
     if skipped > 0 {
@@ -103,4 +133,24 @@ pub fn summary(
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Summarize, record};
+
+    #[test]
+    fn a_bound_that_says_nothing_is_shown_as_such_and_explained() {
+        let loose =
+            record(0, 2, "unknown", r#","margin":0.76,"upper_bound":593661.0,"gap":593660.24"#);
+        let wide = record(1, 2, "unknown", r#","margin":0.76,"upper_bound":60.0,"gap":59.24"#);
+        assert!(loose.has_loose_bound() && !wide.has_loose_bound());
+        assert_eq!([bound(&loose), bound(&wide)], [LOOSE, "60.0000"]);
+        let mut out = Vec::new();
+        summary(&mut out, &AttackSummary::of(&[loose, wide], 2, false), Some(1.0), 0)
+            .expect("written");
+        let text = String::from_utf8(out).expect("text");
+        assert!(text.contains("bounds of 1 are >100x"), "{text}");
+    }
 }

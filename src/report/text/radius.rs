@@ -2,30 +2,35 @@
 
 use std::io::{self, Write};
 
+use super::labels::label_widths;
+use crate::data::Classes;
 use crate::record::{Averages, RadiusRecord, RadiusSummary};
 use crate::report::histogram::histogram;
+use crate::report::text::duration;
 
 /// The head of the table of radii.
-pub fn header(out: &mut impl Write) -> io::Result<()> {
+pub fn header(out: &mut impl Write, classes: &Classes) -> io::Result<()> {
+    let [label, predicted, target] = label_widths(classes);
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>10} {:>10} {:>6} {:>7} {:>7}",
+        "{:>6} {:>label$} {:>predicted$} {:>10} {:>10} {:>target$} {:>7} {:>7}",
         "image", "label", "predicted", "certified", "attacked", "target", "ratio", "seconds"
     )
 }
 
 /// One line per image.
-pub fn row(out: &mut impl Write, record: &RadiusRecord) -> io::Result<()> {
+pub fn row(out: &mut impl Write, record: &RadiusRecord, classes: &Classes) -> io::Result<()> {
+    let [label, predicted, target] = label_widths(classes);
     let or_dash = |text: Option<String>| text.unwrap_or("-".into());
     writeln!(
         out,
-        "{:>6} {:>5} {:>9} {:>10.5} {:>10} {:>6} {:>7} {:>7.2}{}",
+        "{:>6} {:>label$} {:>predicted$} {:>10.5} {:>10} {:>target$} {:>7} {:>7.2}{}",
         record.image,
-        record.label.map_or("?".into(), |label| label.to_string()),
-        record.predicted,
+        record.label.map_or("?".into(), |label| classes.name(label)),
+        classes.name(record.predicted),
         record.certified_radius,
         or_dash(record.attack_radius.map(|radius| format!("{radius:.5}"))),
-        or_dash(record.target.map(|target| target.to_string())),
+        or_dash(record.target.map(|target| classes.name(target).into_owned())),
         or_dash(record.ratio().map(|ratio| format!("{ratio:.2}"))),
         record.seconds,
         if record.misclassified { "  misclassified" } else { "" }
@@ -36,14 +41,14 @@ pub fn row(out: &mut impl Write, record: &RadiusRecord) -> io::Result<()> {
 pub fn summary(
     out: &mut impl Write,
     summary: &RadiusSummary,
-    seconds: f64,
+    seconds: Option<f64>,
     skipped: usize,
 ) -> io::Result<()> {
     let RadiusSummary { asked, records, without_adversary, misclassified, .. } = summary;
     if summary.interrupted {
         writeln!(out, "interrupted: {records} of {asked} images were looked at")?;
     }
-    write!(out, "{records} images in {seconds:.1} s")?;
+    write!(out, "{records} images{}", duration(seconds))?;
     if *without_adversary > 0 {
         write!(out, "; {without_adversary} without adversary")?;
     }

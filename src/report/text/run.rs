@@ -2,13 +2,16 @@
 
 use std::io::{self, Write};
 
-use crate::record::Plan;
 use crate::record::json::{self, Value};
+use crate::record::{Plan, setting_text};
 
-/// How many records of a continued run were finished before.
-pub fn continued(out: &mut impl Write, finished: usize) -> io::Result<()> {
+/// How many records of a continued run were finished before, of so many that it has now.
+pub fn continued(out: &mut impl Write, finished: usize, records: usize) -> io::Result<()> {
     match finished {
         0 => Ok(()),
+        _ if finished == records => {
+            writeln!(out, "nothing to do: all {finished} were finished before")
+        }
         _ => writeln!(out, "continued: {finished} were finished before, and count below"),
     }
 }
@@ -59,9 +62,11 @@ pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "images    {items} of {images} asked for")?;
     }
     let others = settings.iter().filter(|(name, _)| !TOLD.contains(&name.as_str()));
-    for (place, (name, value)) in others.enumerate() {
+    let mut others: Vec<_> = others.filter_map(|(name, value)| setting_text(name, value)).collect();
+    others.sort();
+    for (place, (_, name, text)) in others.iter().enumerate() {
         let title = if place == 0 { "settings" } else { "" };
-        writeln!(out, "{title:<9} {name} {}", json::brief(Some(value)))?;
+        writeln!(out, "{title:<9} {name}: {text}")?;
     }
     writeln!(out, "threads   {}", plan.threads)?;
     if let Some(shard) = &plan.shard {

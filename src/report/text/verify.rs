@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{RecordedResult, VerifyRecord, VerifySummary};
 use crate::report::paint::Paint;
+use crate::report::text::duration;
 
 /// Whose words a single result is told in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,11 @@ pub fn row(out: &mut impl Write, record: &VerifyRecord, paint: Paint) -> io::Res
 }
 
 /// The lines below the table.
-pub fn summary(out: &mut impl Write, summary: &VerifySummary, seconds: f64) -> io::Result<()> {
+pub fn summary(
+    out: &mut impl Write,
+    summary: &VerifySummary,
+    seconds: Option<f64>,
+) -> io::Result<()> {
     let VerifySummary { asked, records, results, .. } = summary;
     if summary.interrupted {
         writeln!(out, "interrupted: {records} of {asked} instances were looked at")?;
@@ -57,7 +62,8 @@ pub fn summary(out: &mut impl Write, summary: &VerifySummary, seconds: f64) -> i
     .map(count);
     write!(
         out,
-        "{records} instances in {seconds:.1} s: {sat} sat, {unsat} unsat, {unknown} unknown, {timeout} timeout"
+        "{records} instances{}: {sat} sat, {unsat} unsat, {unknown} unknown, {timeout} timeout",
+        duration(seconds)
     )?;
     if error > 0 {
         write!(out, ", {error} error")?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::images::ImageTargets;
 use crate::attack::{Answer, Attack, ImageAttack};
 use crate::budget::Budget;
-use crate::judge::Verdict;
+use crate::judge::{EightBit, Verdict};
 use crate::network::Label;
 use crate::observer::Observer;
 use crate::onnx::OnnxModel;
@@ -89,9 +89,13 @@ impl Job for AttackJob {
             record.npy = Some(saved.npy);
             record.png = saved.png;
         }
+        let (dims, original) = (&self.model.input_dims, &sample.pixels);
         let point = solution.judgement.point().values();
-        let sketch =
-            Sketch::new(&self.model.input_dims, &sample.pixels, point, &solution.search.curve);
+        let mut sketch = Sketch::new(dims, original, point, &solution.search.curve);
+        if solution.judgement.witness().is_some() {
+            let picture = answer.picture.as_ref().map(EightBit::bytes);
+            sketch = sketch.of_witness(dims, original, point, picture);
+        }
         files.draw(sample, target, &sketch)
     }
 }

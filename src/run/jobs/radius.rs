@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::images::ImageTargets;
 use crate::budget::Budget;
+use crate::judge::EightBit;
 use crate::observer::Observer;
 use crate::onnx::OnnxModel;
 use crate::radius::{Radii, RadiusOptions, radii};
-use crate::record::{Key, RadiusRecord, RadiusSummary};
+use crate::record::{Key, RadiusRecord, RadiusSummary, Sketch};
 use crate::run::error::StoreError;
 use crate::run::job::{BoxError, Job};
 use crate::run::record_files::RecordFiles;
@@ -44,10 +45,10 @@ impl Job for RadiusJob {
         (): &(),
         _: Key,
         budget: &Budget,
-        _: &dyn Observer,
+        observer: &dyn Observer,
     ) -> Result<Radii, BoxError> {
         let asked = (item.predicted, &item.targets[..]);
-        Ok(radii(&self.model, &item.sample, asked, &self.options, budget)?)
+        Ok(radii(&self.model, &item.sample, asked, &self.options, budget, observer)?)
     }
 
     fn record(&self, item: &ImageTargets, _: Key, answer: &Radii, seconds: f64) -> RadiusRecord {
@@ -67,6 +68,12 @@ impl Job for RadiusJob {
             let saved = files.save_witness(&item.sample, pair, &adversary.witness, picture)?;
             record.npy = Some(saved.npy);
             record.png = saved.png;
+            let (dims, original) = (&self.model.input_dims, &item.sample.pixels);
+            let point = adversary.witness.point().values();
+            let bytes = picture.map(EightBit::bytes);
+            let sketch = Sketch::new(dims, original, point, &[]);
+            let sketch = sketch.of_witness(dims, original, point, bytes);
+            files.draw(&item.sample, adversary.target, &sketch)?;
         }
         Ok(())
     }

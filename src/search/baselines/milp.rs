@@ -4,7 +4,7 @@ use crate::encode::{EncodeError, LpWork, Milp};
 use crate::search::incumbent::Incumbent;
 use crate::search::method::Method;
 use crate::search::options::SearchOptions;
-use crate::search::result::SearchStop;
+use crate::search::result::{SearchEvent, SearchStop};
 use crate::search::rw::relax_and_walk;
 use crate::search::task::{MethodResult, SearchTask};
 
@@ -46,10 +46,12 @@ pub(in crate::search) fn milp(task: &SearchTask, incumbent: &mut Incumbent) -> M
 fn find_incumbent(task: &SearchTask, incumbent: &mut Incumbent) -> LpWork {
     let options = SearchOptions { method: Method::Rw, ..task.options };
     let tenth = incumbent.budget.tenth();
-    let mut offer = |better: &_| {
-        incumbent.offer(Clone::clone(better));
+    let mut offer = |event: SearchEvent| {
+        if let SearchEvent::Better(better) = event {
+            incumbent.offer(better.clone());
+        }
         incumbent.control_flow()
     };
-    let mut first = Incumbent::new(task.problem, options.patience, &tenth, &mut offer);
+    let mut first = Incumbent::new(task.problem, &options, &tenth, &mut offer);
     relax_and_walk(&task.with_options(options), &mut first).work
 }

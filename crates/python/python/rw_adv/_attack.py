@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from html import escape
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Iterator, Optional, Sequence, Union, overload
+from typing import Any, Iterable, Iterator, Optional, Sequence, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from ._optional import needed
 from ._progress import ProgressListener
 from ._saved import optional_number, pack, unpack
 from ._sets import NORMS
-from ._show import coloured, display, figure, picture, short, table
+from ._show import coloured, display, escape, figure, picture, short, table
 
 GOALS = ("verdict", "optimum")
 METHODS = ("rw", "paper", "sample-mip", "milp", "apgd", "frank-wolfe")
@@ -45,10 +45,20 @@ class TargetResult:
     model: Model
     #: The image, in the shape that it was given in.
     original: npt.NDArray[np.float32]
-    #: The best input that was found, adversarial or not, in the same shape.
-    point: npt.NDArray[np.float32]
     #: The record as the command line writes it to results.jsonl.
     record: dict[str, Any]
+    #: Where the record is in the run.
+    _place: int
+    _run: Optional[_native.AttackRun]
+
+    @cached_property
+    def point(self) -> npt.NDArray[np.float32]:
+        """The best input that was found, adversarial or not, in the image's shape."""
+        assert self._run is not None, "a result without its run has its point"
+        return self._run.point(self._place).reshape(self.original.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "point": self.point, "_run": None}
 
     @property
     def target(self) -> int:
@@ -164,19 +174,12 @@ class ImageResult:
     def verdict(self) -> str:
         """``adversarial`` if some target was reached; ``robust`` if it is proved that none can be; otherwise ``unknown``. ``skipped`` if
         there was nothing to ask, because the image is predicted as its target already."""
-        verdicts = [target.verdict for target in self.targets]
-        if "adversarial" in verdicts:
-            return "adversarial"
-        if self.asked == 0:
-            return "skipped"
-        return "robust" if len(verdicts) == self.asked and set(verdicts) == {"robust"} else "unknown"
+        return _verdict([target.verdict for target in self.targets], self.asked)
 
     @property
     def outcome(self) -> str:
         """What this means for accuracy: ``misclassified``, ``attacked``, ``certified`` or ``undecided``."""
-        if self.label is not None and self.label != self.predicted:
-            return "misclassified"
-        return {"adversarial": "attacked", "robust": "certified"}.get(self.verdict, "undecided")
+        return _outcome(self.verdict, self.label, self.predicted)
 
     @property
     def target(self) -> Optional[int]:
@@ -255,6 +258,21 @@ class ImageResult:
         return f"<div><p>{title}</p>{shown}{table(_HTML_HEADER, rows) if rows else ''}</div>"
 
 
+def _verdict(of_targets: Sequence[str], asked: int) -> str:
+    """The verdict of an image, from those of the targets that are done."""
+    if "adversarial" in of_targets:
+        return "adversarial"
+    if asked == 0:
+        return "skipped"
+    return "robust" if len(of_targets) == asked == of_targets.count("robust") else "unknown"
+
+
+def _outcome(verdict: str, label: Optional[int], predicted: int) -> str:
+    if label is not None and label != predicted:
+        return "misclassified"
+    return {"adversarial": "attacked", "robust": "certified"}.get(verdict, "undecided")
+
+
 class AttackResult(Sequence[ImageResult]):
     """What is known about images: ``result[4]`` is the fourth image's, a slice is a result.
 
@@ -277,38 +295,57 @@ class AttackResult(Sequence[ImageResult]):
         self.model = model
         #: The images as they were given, float32 in [0, 1].
         self.images = images
-        #: What was asked for.
-        self.settings: dict[str, Any] = json.loads(run.settings)
         #: Seconds in all.
         self.seconds = run.seconds
-        #: The records as the command line writes them to results.jsonl: one for each image and target.
-        self.records: list[dict[str, Any]] = [json.loads(record) for record in run.records()]
         self._run: Optional[_native.AttackRun] = run
         self._packed: Optional[bytes] = None
-        #: Whether everything that was asked has an answer; False after Ctrl-C.
-        self.complete = run.complete
-        points, shape = run.points(), images.shape[1:]
-        of_image: dict[int, list[TargetResult]] = {}
-        for record, point in zip(self.records, points):
-            index = int(record["image"])
-            target = TargetResult(model, images[index], point.reshape(shape), record)
-            of_image.setdefault(index, []).append(target)
-        predicted, asked = run.predicted(), run.targets()
-        self._results = [
-            ImageResult(
-                model,
-                index,
-                images[index],
-                None if labels is None else labels[index],
-                predicted[index],
-                tuple(of_image.get(index, ())),
-                len(asked[index]),
-            )
-            for index in range(len(images))
-        ]
+        self._complete: Optional[bool] = run.complete
+        # Of all images of the run.
+        self._labels = labels
+        self._predicted, self._asked, self._offsets = run.predicted(), run.asked(), run.offsets()
+        # Which of them are ours, and what was made of them so far. Few results are looked at one by one, so none is made before that.
+        self._indices: Sequence[int] = range(len(images))
+        self._results: dict[int, ImageResult] = {}
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What was asked for."""
+        settings: dict[str, Any] = json.loads(self._needed_run().settings)
+        return settings
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The records as the command line writes them to results.jsonl: one for each image and target."""
+        return [target.record for image in self for target in image.targets]
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was asked has an answer; False after Ctrl-C."""
+        if self._complete is None:
+            every = all(len(result.targets) == result.asked for result in self)
+            self._complete = every and all(record["stop"] != "interrupted" for record in self.records)
+        return self._complete
+
+    def _needed_run(self) -> _native.AttackRun:
+        assert self._run is not None, "a result without its run has everything that is made of it"
+        return self._run
+
+    def _make(self, index: int, original: npt.NDArray[np.float32], records: list[dict[str, Any]]) -> ImageResult:
+        """The result of one image of the run."""
+        run, first = self._needed_run(), self._offsets[index]
+        made = (TargetResult(self.model, original, record, first + k, run) for k, record in enumerate(records))
+        label = None if self._labels is None else self._labels[index]
+        predicted, asked = self._predicted[index], self._asked[index]
+        result = ImageResult(self.model, index, original, label, predicted, tuple(made), asked)
+        self._results[index] = result
+        return result
+
+    def _parsed(self, begin: int, end: int) -> list[dict[str, Any]]:
+        records: list[dict[str, Any]] = json.loads(self._needed_run().records(begin, end))
+        return records
 
     def __len__(self) -> int:
-        return len(self._results)
+        return len(self._indices)
 
     @overload
     def __getitem__(self, index: int) -> ImageResult: ...
@@ -316,31 +353,49 @@ class AttackResult(Sequence[ImageResult]):
     def __getitem__(self, index: slice) -> AttackResult: ...
     def __getitem__(self, index: Union[int, slice]) -> Union[ImageResult, AttackResult]:
         if not isinstance(index, slice):
-            return self._results[index]
+            image = self._indices[index]
+            found = self._results.get(image)
+            if found is None:
+                records = self._parsed(self._offsets[image], self._offsets[image + 1])
+                found = self._make(image, self.images[index], records)
+            return found
         part = object.__new__(AttackResult)
         part.__dict__.update(self.__dict__)
-        part._results = self._results[index]
+        part._indices = self._indices[index]
         part.images = self.images[index]
-        part._packed = None
-        kept = {result.index for result in part._results}
-        part.records = [record for record in self.records if record["image"] in kept]
-        part.complete = all(len(result.targets) == result.asked for result in part) and not any(
-            record["stop"] == "interrupted" for record in part.records
-        )
+        part._packed = part._complete = None
+        part.__dict__.pop("records", None)
+        part.__dict__.pop("_verdicts", None)
         return part
 
     def __iter__(self) -> Iterator[ImageResult]:
-        return iter(self._results)
+        if len(self._results) < len(self) == len(self._offsets) - 1:
+            # All of them: one text is parsed faster than many.
+            records = self._parsed(0, self._offsets[-1])
+            for index, original in zip(self._indices, self.images):
+                if index not in self._results:
+                    self._make(index, original, records[self._offsets[index] : self._offsets[index + 1]])
+        return (self[place] for place in range(len(self)))
+
+    @cached_property
+    def _verdicts(self) -> list[str]:
+        """The verdict of each image. No result is made for it."""
+        if self._run is None:
+            return [result.verdict for result in self]
+        verdicts, offsets = self._run.verdicts(), self._offsets
+        return [_verdict(verdicts[offsets[k] : offsets[k + 1]], self._asked[k]) for k in self._indices]
 
     @property
     def verdicts(self) -> dict[str, int]:
         """Number of images per verdict."""
-        return _counted(result.verdict for result in self)
+        return _counted(self._verdicts)
 
     @property
     def outcomes(self) -> dict[str, int]:
         """Number of images per outcome: certified, undecided, attacked, misclassified. Images that were skipped do not count."""
-        return _counted(result.outcome for result in self if result.verdict != "skipped")
+        labels: Sequence[Optional[int]] = self._labels or [None] * len(self._predicted)
+        known = zip(self._indices, self._verdicts)
+        return _counted(_outcome(verdict, labels[k], self._predicted[k]) for k, verdict in known if verdict != "skipped")
 
     @property
     def certified_accuracy(self) -> float:
@@ -353,7 +408,7 @@ class AttackResult(Sequence[ImageResult]):
     @property
     def success(self) -> npt.NDArray[np.bool_]:
         """Which images have an adversary."""
-        return np.array([result.verdict == "adversarial" for result in self], dtype=np.bool_)
+        return np.array([verdict == "adversarial" for verdict in self._verdicts], dtype=np.bool_)
 
     def adversaries(self, missing: str = "original") -> npt.NDArray[np.float32]:
         """Adversaries as one array, for adversarial training.
@@ -389,7 +444,7 @@ class AttackResult(Sequence[ImageResult]):
         """Writes the directory that ``rw-adv --out`` writes: records, summary.json, arrays and pictures of the adversaries, report.html;
         and, unless ``proofs=False`` was asked for, proofs/ for ``rw-adv check-proof``. The directory must not hold results yet."""
         if self._run is not None:
-            self._run.save(os.fspath(directory), [result.index for result in self])
+            self._run.save(os.fspath(directory), list(self._indices))
         elif self._packed is not None:
             unpack(self._packed, Path(directory))
         else:
@@ -410,8 +465,8 @@ class AttackResult(Sequence[ImageResult]):
 
     def __str__(self) -> str:
         lines = [repr(self), "image  predicted  verdict      target      margin       bound"]
+        name = self.model.class_name
         for result in self:
-            name = self.model.class_name
             target = "-" if result.target is None else name(result.target)
             lines.append(
                 f"{result.index:5}  {name(result.predicted):9}  {result.verdict:11}  {target:6}  "
@@ -422,7 +477,7 @@ class AttackResult(Sequence[ImageResult]):
     def _repr_html_(self) -> str:
         header = ("", "image", "predicted", "verdict", "target", "margin", "bound", "distance")
         rows = []
-        for result in self._results[:MOST_SHOWN]:
+        for result in self[:MOST_SHOWN]:
             name = self.model.class_name
             shown = "" if result.best is None else picture(self.model, result.original, result.point, 48)
             target = "–" if result.target is None else escape(name(result.target))
@@ -435,14 +490,16 @@ class AttackResult(Sequence[ImageResult]):
         return f"<div><p>{escape(repr(self))}</p>{table(header, rows)}{rest}</div>"
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
+        # What is made of the run while it is there.
+        made = {"settings": self.settings, "records": self.records, "_verdicts": self._verdicts, "_complete": self.complete}
+        state = {**self.__dict__, **made, "_run": None}
+        state["_results"] = {result.index: result for result in self}
         if self._run is not None:
             state["_packed"] = pack(self.save)
-        state["_run"] = None
         return state
 
 
-def _counted(words: Iterator[str]) -> dict[str, int]:
+def _counted(words: Iterable[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in words:
         counts[each] = counts.get(each, 0) + 1
@@ -518,6 +575,7 @@ def attack(
         "patience": integer("patience", patience, 1),
         "time_limit": seconds("time_limit", time_limit),
         "threads": checked_threads(threads),
+        "classes": list(loaded.classes or ()),
     }
     options = {
         "delta": positive("delta", delta),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from html import escape
 from pathlib import Path
 from typing import Any, Mapping, Optional, Union
 
@@ -21,7 +20,7 @@ from ._attack import GOALS, METHODS, as_model
 from ._errors import InputError, SaveError
 from ._model import Model, ModelSource
 from ._saved import optional_number, pack, unpack
-from ._show import coloured, short, table
+from ._show import coloured, escape, short, table
 
 
 class MaximizeResult:

@@ -150,12 +150,12 @@ def load(
         with a batch of 1, and is exported by ``torch.onnx``.
     mean, std
         Normalisation that is not in the file: images stay in [0, 1], and the model gets ``(x - mean) / std``. Numbers, or one for each
-        channel. The two operations are put before the graph (this needs the package onnx), so that budgets, proofs and replays are about
-        images in [0, 1] and everything that follows.
+        channel. The two operations are put before the graph, so that budgets, proofs and replays are about images in [0, 1] and everything
+        that follows.
     range
         Instead of mean and std: the model takes values from ``range[0]`` to ``range[1]``. Images are still given in [0, 1], or uint8.
     classes
-        Names of the classes, for display and for ``target=``.
+        Names of the classes, for display and for ``target=``. By default those in the file, if it has any (scikit-learn's have).
 
     Raises :class:`ModelError` if the model cannot be used; unsupported operators are named.
 
@@ -171,10 +171,13 @@ def load(
             raise InputError("range and mean, std say the same thing in two ways: give one of them")
         mean, std = _of_range(range)
     if mean is not None or std is not None:
-        content = Path(name).read_bytes() if data is None else data
-        name, data = f"{name} (normalised)", _normalised(content, mean, std)
+        content = _read(name) if data is None else data
+        changed = _native.normalised(name, content, _per_channel("mean", mean), _per_channel("std", std))
+        name, data = f"{name} (normalised)", changed
     native = _native.load(name, data)
     names = None if classes is None else tuple(str(label) for label in classes)
+    if names is None and len(set(native.class_names)) == native.widths[-1]:
+        names = tuple(native.class_names)
     if names is not None and len(names) != native.widths[-1]:
         raise InputError(f"classes has {len(names)} names, the model has {native.widths[-1]} outputs")
     if names is not None and len(set(names)) < len(names):
@@ -222,7 +225,14 @@ def _exported(module: Any, example: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _of_range(range: tuple[float, float]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _read(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise ModelError(f"{name}: cannot read the model: {error}") from error
+
+
+def _of_range(range: tuple[float, float]) -> tuple[float, float]:
     """Mean and standard deviation that map [0, 1] to a range."""
     try:
         low, high = range
@@ -231,47 +241,14 @@ def _of_range(range: tuple[float, float]) -> tuple[npt.NDArray[np.float64], npt.
     low, high = number("range", low), number("range", high)
     if low >= high:
         raise InputError(f"range must be two numbers in order, not {range!r}")
-    return np.asarray(-low / (high - low)), np.asarray(1 / (high - low))
+    return -low / (high - low), 1 / (high - low)
 
 
-def _normalised(content: bytes, mean: Optional[npt.ArrayLike], std: Optional[npt.ArrayLike]) -> bytes:
-    """The model with ``(x - mean) / std`` before it."""
-    onnx = needed("onnx", "normalisation outside the file (mean, std, range)")
-    try:
-        proto = onnx.load_model_from_string(content)
-    except Exception as error:
-        raise ModelError(f"not an ONNX model: {error}") from error
-    graph = proto.graph
-    weights = {tensor.name for tensor in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in weights]
-    if len(inputs) != 1:
-        raise ModelError(f"the model has {len(inputs)} inputs, normalisation needs one")
-    shape = [dim.dim_value for dim in inputs[0].type.tensor_type.shape.dim]
-    new_input = onnx.ValueInfoProto()
-    new_input.CopyFrom(inputs[0])
-    new_input.name = "rw_adv_pixels"
-    old_name = inputs[0].name
-    for name, value in [("mean", 0.0 if mean is None else mean), ("std", 1.0 if std is None else std)]:
-        constant = _per_channel(name, value, shape)
-        graph.initializer.append(onnx.numpy_helper.from_array(constant, f"rw_adv_{name}"))
-    graph.input.remove(inputs[0])
-    graph.input.insert(0, new_input)
-    helper = onnx.helper
-    graph.node.insert(0, helper.make_node("Sub", ["rw_adv_pixels", "rw_adv_mean"], ["rw_adv_centred"]))
-    graph.node.insert(1, helper.make_node("Div", ["rw_adv_centred", "rw_adv_std"], [old_name]))
-    return bytes(proto.SerializeToString())
-
-
-def _per_channel(name: str, value: npt.ArrayLike, shape: Sequence[int]) -> npt.NDArray[np.float32]:
-    """A constant that fits the input: one number, or one for each channel of a batch of pictures."""
-    array = as_array(name, value).astype(np.float32)
-    if not np.isfinite(array).all() or name == "std" and not (array > 0).all():
-        raise InputError(f"{name} must be {'positive' if name == 'std' else 'finite'}, not {value!r}")
-    if array.size == 1:
-        return array.reshape(())
-    channels_first = len(shape) == 4 and shape[1] == array.size
-    if array.ndim == 1 and channels_first:
-        return array.reshape(-1, 1, 1)
-    if array.ndim == 1 and len(shape) in (2, 4) and shape[-1] == array.size:
-        return array
-    raise InputError(f"{name} has shape {shape_text(array.shape)}, the model's input {shape_text(shape)}")
+def _per_channel(name: str, value: Optional[npt.ArrayLike]) -> list[float]:
+    """One number, or one for each channel; none for the default."""
+    if value is None:
+        return []
+    array = as_array(name, value)
+    if array.dtype.kind not in "fiu" or array.ndim > 1 or array.size == 0:
+        raise InputError(f"{name} must be a number, or one for each channel, not {value!r}")
+    return [float(number) for number in array.reshape(-1)]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, TypedDict
 
 from ._arguments import Progress
 from ._errors import InputError
 from ._optional import in_notebook
 
-#: What the native half calls: how many records there will be, and one of them.
-Listener = Callable[[int, Optional[str]], None]
+#: What the native half calls (with how many records there will be, how many there are, and the last one if it is wanted), and whether
+#: it wants every record.
+Listener = TypedDict("Listener", {"call": Callable[[int, int, Optional[str]], None], "each": bool})
 
 
 class ProgressListener:
@@ -23,23 +24,21 @@ class ProgressListener:
             raise InputError(f"progress must be True, False or a function, not {progress!r}")
         self._call = progress if callable(progress) else None
         self._bar = _bar(what) if progress is True else None
-        self._done = 0
 
     def listener(self) -> Optional[Listener]:
         """For the native half; None where nobody listens."""
         # A bar of nothing counts as false.
-        return self._tell if self._call is not None or self._bar is not None else None
+        if self._call is None and self._bar is None:
+            return None
+        return {"call": self._tell, "each": self._call is not None}
 
-    def _tell(self, total: int, record: Optional[str]) -> None:
-        if self._bar is not None and record is None:
-            self._bar.reset(total)
-        if record is None:
-            return
-        self._done += 1
+    def _tell(self, total: int, done: int, record: Optional[str]) -> None:
         if self._bar is not None:
-            self._bar.update(1)
-        if self._call is not None:
-            self._call(self._done, total, json.loads(record))
+            if self._bar.total != total:
+                self._bar.reset(total)
+            self._bar.update(done - self._bar.n)
+        if self._call is not None and record is not None:
+            self._call(done, total, json.loads(record))
 
     def close(self) -> None:
         """No more records come."""

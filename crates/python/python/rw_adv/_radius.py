@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any, Iterator, Optional, Sequence, Union, overload
 
@@ -26,7 +25,7 @@ from ._optional import needed
 from ._progress import ProgressListener
 from ._saved import optional_number, pack, unpack
 from ._sets import NORMS
-from ._show import display, figure, picture, short, table
+from ._show import display, escape, figure, picture, short, table
 
 
 #: Nodes of branch and bound for each budget, if no number is given: those of the command line.
@@ -136,8 +135,7 @@ class RadiusResult(Sequence[ImageRadius]):
         self._run: Optional[_native.RadiusRun] = run
         self._packed: Optional[bytes] = None
         self._results: list[ImageRadius] = []
-        for text, point in zip(run.records(), run.points()):
-            record = json.loads(text)
+        for record, point in zip(json.loads(run.records()), run.points()):
             original = images[int(record["image"])]
             adversarial = None if point is None else point.reshape(original.shape)
             self._results.append(ImageRadius(model, original, adversarial, record))
@@ -284,6 +282,7 @@ def radius(
         "patience": integer("patience", patience, 1),
         "time_limit": seconds("time_limit", time_limit),
         "threads": checked_threads(threads),
+        "classes": list(loaded.classes or ()),
     }
     options = {
         "max_delta": None if max_delta is None else positive("max_delta", max_delta),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -18,6 +16,10 @@ def optional_number(value: Any) -> Optional[float]:
 
 def pack(save: Callable[[str], None]) -> bytes:
     """What is saved, as an archive: the native half's part of a pickle."""
+    # Imported here: most runs are never pickled, and these take as long to import as numpy's half.
+    import tempfile
+    import zipfile
+
     buffer = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "result"
@@ -33,6 +35,8 @@ def unpack(packed: bytes, directory: Path) -> None:
     """Writes what :func:`pack` packed, to a directory that holds no results yet."""
     if (directory / "manifest.json").exists():
         raise SaveError(f"{directory}: holds results already; name another directory or remove it")
+    import zipfile
+
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-from html import escape
 from typing import Any, Iterable, Optional, Sequence
 
 import numpy as np
@@ -25,6 +23,13 @@ COLOURS = {
 
 _STYLE = "border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums"
 _CELL = "padding:3px 10px;text-align:{align};border-bottom:1px solid rgba(128,128,128,.25)"
+
+
+def escape(text: str) -> str:
+    """Text as it stands in HTML."""
+    from html import escape as escaped
+
+    return escaped(text)
 
 
 def coloured(verdict: Optional[str]) -> str:
@@ -62,8 +67,12 @@ def picture(model: Model, original: npt.NDArray[np.float32], changed: npt.NDArra
     png = _native.strip(list(model.input_shape), original.reshape(-1).tolist(), changed.reshape(-1).tolist())
     if png is None:
         return ""
-    data = base64.b64encode(png).decode()
-    label = "image, changed image, difference (red: brighter, blue: darker)"
+    from base64 import b64encode
+
+    data = b64encode(png).decode()
+    size = model._native.picture
+    meaning = "red: brighter, blue: darker" if size is None or size[2] == 1 else "each channel's change, around grey"
+    label = f"image, changed image, difference ({meaning})"
     return (
         f'<img alt="{label}" title="{label}" style="height:{height}px;max-width:none;image-rendering:pixelated;margin:0" '
         f'src="data:image/png;base64,{data}">'
@@ -103,11 +112,13 @@ def figure(
         axis.imshow(values, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
         axis.set_title(title, fontsize=10)
     difference = np.asarray(pictures[1], dtype=np.float64) - np.asarray(pictures[0], dtype=np.float64)
-    if difference.ndim == 3:
-        difference = difference.mean(axis=2)
-    shown = axes[2].imshow(difference, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
     axes[2].set_title(titles[2], fontsize=10)
-    fig.colorbar(shown, ax=axes[2], shrink=0.8)
+    if difference.ndim == 3:
+        # Every channel shows its own change, around grey.
+        axes[2].imshow(0.5 + difference / 2, interpolation="nearest")
+    else:
+        shown = axes[2].imshow(difference, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+        fig.colorbar(shown, ax=axes[2], shrink=0.8)
     for axis in axes:
         axis.set_xticks([])
         axis.set_yticks([])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -20,7 +19,7 @@ from ._attack import as_model
 from ._errors import InputError
 from ._model import Model, ModelSource
 from ._saved import optional_number
-from ._show import coloured, short, table
+from ._show import coloured, escape, short, table
 
 
 @dataclass(frozen=True, eq=False)

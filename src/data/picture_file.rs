@@ -1,21 +1,25 @@
-//! A PNG becomes pixels in the model's order; the only file of this room that says `image`.
+//! A PNG, JPEG or WebP becomes pixels in the model's order; the only file of this room that says `image`.
 //!
 //! The trap is a value that changes quietly on the way. 16-bit files keep their 16 bits, colour management is left
 //! alone, grey in three equal channels gives exactly the grey value, and transparency, for which there is no right
-//! pixel, is refused.
+//! pixel, is refused. Files are told apart by content, not by name.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use image::codecs::jpeg::JpegDecoder;
 use image::codecs::png::PngDecoder;
-use image::{ImageDecoder, ImageError, Limits};
+use image::codecs::webp::WebPDecoder;
+use image::{ImageDecoder, ImageError, ImageResult, Limits};
 
 use super::error::SampleError;
 use super::picture::{Colour, PictureLayout};
 
-/// What every PNG starts with.
-pub(super) const START: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// What every PNG, JPEG and WebP starts with.
+pub(super) const STARTS: [&[u8]; 3] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF"];
+/// How the names of such files end.
+pub(super) const ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
 
 /// Reads a picture of exactly the layout's size; colour becomes grey or grey becomes colour as the layout asks.
 pub(super) fn read(path: &Path, layout: &PictureLayout) -> Result<Vec<f32>, SampleError> {
@@ -49,39 +53,67 @@ struct DecodedPicture {
 
 impl DecodedPicture {
     fn read(path: &Path, layout: &PictureLayout) -> Result<Self, SampleError> {
-        let fail = |error| match error {
-            ImageError::IoError(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
-                SampleError::io(path, error)
-            }
-            error => SampleError::damaged(path, format!("not a readable PNG: {error}")),
-        };
         let file = File::open(path).map_err(|error| SampleError::io(path, error))?;
-        // The default limits bound what the decoder may allocate, whatever the file says.
-        let decoder =
-            PngDecoder::with_limits(BufReader::new(file), Limits::default()).map_err(fail)?;
-        let (width, height) = decoder.dimensions();
-        let (found, wanted) = ((width as usize, height as usize), (layout.width, layout.height));
-        if found != wanted {
-            let path = path.to_owned();
-            return Err(SampleError::PictureSize { path, found, wanted });
+        let mut file = BufReader::new(file);
+        let start = file.fill_buf().map_err(|error| SampleError::io(path, error))?.to_vec();
+        let (kind, decoded) = match STARTS.iter().position(|mark| start.starts_with(mark)) {
+            Some(1) => {
+                ("JPEG", JpegDecoder::new(file).map(|decoder| Self::decode(decoder, layout)))
+            }
+            Some(2) => {
+                ("WebP", WebPDecoder::new(file).map(|decoder| Self::decode(decoder, layout)))
+            }
+            // The default limits bound what the decoder may allocate, whatever the file says.
+            _ => {
+                let decoder = PngDecoder::with_limits(file, Limits::default());
+                ("PNG", decoder.map(|decoder| Self::decode(decoder, layout)))
+            }
+        };
+        match decoded.and_then(|decoded| decoded) {
+            Ok(Ok(picture)) => Ok(picture),
+            Ok(Err(found)) => {
+                let (path, wanted) = (path.to_owned(), (layout.width, layout.height));
+                Err(SampleError::PictureSize { path, found, wanted })
+            }
+            Err(ImageError::IoError(error))
+                if error.kind() != std::io::ErrorKind::UnexpectedEof =>
+            {
+                Err(SampleError::io(path, error))
+            }
+            Err(error) => {
+                Err(SampleError::damaged(path, format!("not a readable {kind}: {error}")))
+            }
         }
+    }
+
+    /// What a decoder gives, or the width and height of a picture that has not those of the layout.
+    fn decode(
+        mut decoder: impl ImageDecoder,
+        layout: &PictureLayout,
+    ) -> ImageResult<Result<Self, (usize, usize)>> {
+        let (width, height) = decoder.dimensions();
+        let found = (width as usize, height as usize);
+        if found != (layout.width, layout.height) {
+            return Ok(Err(found));
+        }
+        decoder.set_limits(Limits::default())?;
         let colour = decoder.color_type();
         let channels = usize::from(colour.channel_count());
         let wide = usize::from(colour.bytes_per_pixel()) > channels;
         let mut bytes = vec![0; decoder.total_bytes() as usize];
-        decoder.read_image(&mut bytes).map_err(fail)?;
+        decoder.read_image(&mut bytes)?;
         let values = if wide {
             let pair = |pair: &[u8]| u16::from_ne_bytes([pair[0], pair[1]]);
             bytes.chunks_exact(2).map(|bytes| pair(bytes).into()).collect()
         } else {
             bytes.into_iter().map(u32::from).collect()
         };
-        Ok(Self {
+        Ok(Ok(Self {
             values,
             channels,
             has_alpha: colour.has_alpha(),
             brightest: if wide { u16::MAX.into() } else { u8::MAX.into() },
-        })
+        }))
     }
 
     /// A pixel's colour, if nothing shines through it.
@@ -96,7 +128,7 @@ impl DecodedPicture {
         Ok(match *colours {
             [red, green, blue] => [red, green, blue],
             [grey] => [grey; 3],
-            _ => unreachable!("a PNG has one or three colours besides alpha"),
+            _ => unreachable!("pictures have one or three colours besides alpha"),
         })
     }
 }
@@ -153,6 +185,28 @@ mod tests {
     fn grey_pictures_are_read_row_by_row() {
         let bytes = [0, 51, 254, 255];
         assert_eq!(read_as(GREY, L8, &bytes).unwrap(), over_255(&bytes));
+    }
+
+    #[test]
+    fn other_formats_are_told_by_their_content() {
+        let folder = scratch::folder();
+        // WebP keeps the values; JPEG those of a picture of one colour, nearly.
+        let webp = folder.path().join("a.webp");
+        image::save_buffer(&webp, &COLOURS, 2, 2, Rgb8).unwrap();
+        assert_eq!(read_file(&webp, INTERLEAVED).unwrap(), over_255(&COLOURS));
+        let jpeg = folder.path().join("a.jpg");
+        image::save_buffer(&jpeg, &[200; 12], 2, 2, Rgb8).unwrap();
+        for value in read_file(&jpeg, PLANAR).unwrap() {
+            assert!((value - 200.0 / 255.0).abs() < 0.01, "{value}");
+        }
+        for (path, kind) in [(webp, "WebP"), (jpeg, "JPEG")] {
+            let renamed = scratch::write(&folder, "b.png", std::fs::read(&path).unwrap());
+            assert!(read_file(&renamed, INTERLEAVED).is_ok());
+            let bytes = std::fs::read(&path).unwrap();
+            let cut = scratch::write(&folder, "cut.png", &bytes[..20]);
+            let error = read_file(&cut, INTERLEAVED).unwrap_err();
+            assert!(error.contains(&format!("not a readable {kind}: ")), "{error}");
+        }
     }
 
     #[test]

@@ -409,9 +409,9 @@ fn every_mistake_is_one_line() {
     );
     mistake(
         &asked("y0 +"),
-        "--objective: column 5: expected a number or one of y0, y1, …, found the end",
+        "--objective: column 5: expected a number or one of y0, y1, …, x0, x1, …, found the end",
     );
-    mistake(&asked("3"), "--objective: column 2: no output (y0, y1, …) is left in it");
+    mistake(&asked("3"), "--objective: column 2: no output or input (y0, x0, …) is left in it");
     mistake(
         &["--model", "no.onnx", "--objective", "y0"],
         "no.onnx: cannot read the model: No such file or directory (os error 2)",

@@ -35,7 +35,18 @@ fn what_is_read_computes_what_onnxruntime_computes() {
                 continue;
             }
         };
-        let widths = model.widths().expect("fits");
+        let widths = match model.widths() {
+            Ok(widths) => widths,
+            Err(why) => {
+                // A network without a ReLU is read, but nothing can be checked of it.
+                assert!(
+                    why.contains("has no ReLU") && file.starts_with("linear_"),
+                    "{file}: {why}"
+                );
+                refused.push(format!("{file}: {why}"));
+                continue;
+            }
+        };
         // Without widths, only the answers are promised, not the layers.
         if case.get("widths").is_some() {
             let widths: Vec<f64> = widths.iter().map(|&w| w as f64).collect();

@@ -41,7 +41,7 @@ fn carrying(layer: &Layer, inputs: usize, carried: &[usize]) -> Layer {
         own.chain(carried.iter().map(|&place| vec![(place as u32, 1.0)])).collect();
     let more = |values: &[f64], value: f64| [values, &vec![value; carried.len()]].concat();
     let bias = more(map.bias(), 0.0);
-    let map = AffineMap::from_sparse_rows(inputs, rows.iter().map(|row| row.as_slice()), bias);
+    let map = AffineMap::from_sparse_rows(inputs, rows.iter().map(|row| row.iter().copied()), bias);
     let mut activations: Vec<Activation> =
         (0..layer.outputs()).map(|i| layer.activation(i)).collect();
     activations.resize(map.outputs(), Activation::Identity);

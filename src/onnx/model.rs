@@ -12,6 +12,7 @@ use super::file::ModelFile;
 use super::graph::{InputShape, LogitGraph, NodeNote};
 use super::lower::{self, LayerStack};
 use super::runner::TractRunner;
+use super::{file, guard, unfolded};
 use crate::network::Network;
 
 /// A classifier read from an ONNX file: our matrices, and tract's run of the same file. Clones share both, also between

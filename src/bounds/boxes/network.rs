@@ -124,7 +124,7 @@ impl SumRounding {
             list
         };
         Some(Self {
-            allowances: (0..weights.nrows()).map(allowance).collect(),
+            allowances: (0..padded(map.outputs())).map(allowance).collect(),
             may_overflow: arithmetic == Arithmetic::F32,
             cancelled: (0..padded(map.outputs())).map(cancelled).collect(),
             offset: wide(offset),

@@ -178,6 +178,7 @@ pub(crate) fn change_text(predicted: usize, target: usize) -> String {
 impl Resumable for AttackRecord {
     const CONTENTS: Contents = Contents::Attacks;
     const SCHEMA: &'static str = ATTACK_SCHEMA;
+    const HAS_PAGE: bool = true;
 
     fn key(&self) -> Key {
         Key { image: self.image, target: Some(self.target) }

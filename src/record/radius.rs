@@ -110,6 +110,7 @@ impl RadiusRecord {
 impl Resumable for RadiusRecord {
     const CONTENTS: Contents = Contents::Radii;
     const SCHEMA: &'static str = RADIUS_SCHEMA;
+    const HAS_PAGE: bool = true;
 
     fn key(&self) -> Key {
         Key { image: self.image, target: None }

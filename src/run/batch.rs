@@ -287,7 +287,7 @@ fn finish<J: Job>(
     if contents.has_summary() && !store.is_attempt {
         write_summary(directory, J::Record::SCHEMA, summary, settings, elapsed)?;
     }
-    if !store.is_attempt {
+    if J::Record::HAS_PAGE && !store.is_attempt {
         write_report(directory)?;
     }
     Ok(())

@@ -157,6 +157,7 @@ fn no_forged_proof_is_accepted() {
                 }
             });
         }
-        assert!(divided.into_inner() > 100, "proofs of one leaf only");
+        let divided = divided.into_inner();
+        assert!(divided > 30, "{divided} proofs of more than one leaf");
     }
 }

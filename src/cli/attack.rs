@@ -105,7 +105,7 @@ impl AttackPlan {
             }
             None
         } else {
-            args.self_check.open(inputs.model_path(), exports.is_guard())?
+            args.self_check.open(inputs.model_path(), &inputs.model.sha256, exports.is_guard())?
         };
         if proof.is_some() && inputs.is_normalised() && !run.out.is_named() {
             bail!(

@@ -60,6 +60,11 @@ pub fn sha256(path: &Path) -> Option<String> {
     parse(path, &read(path).ok()?).ok().map(|file| file.sha256)
 }
 
+/// The SHA-256 of one output of a model: that of two lines, the model's own and `output NAME`.
+pub(super) fn with_output(sha256: &str, output: &str) -> String {
+    hex::encode(Sha256::digest(format!("{sha256}\noutput {output}\n")))
+}
+
 /// The SHA-256 of a model that keeps weights in other files: that of a list of all files, in the format of `sha256sum`, the model's own first
 /// and without its name. A model that keeps none has the SHA-256 of its file.
 fn with_external(

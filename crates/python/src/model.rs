@@ -39,7 +39,7 @@ impl Model {
         }
         let opened = match &self.bytes {
             Some(bytes) => SelfCheck::from_bytes(self.name.as_ref(), bytes),
-            None => SelfCheck::open(self.name.as_ref()),
+            None => SelfCheck::open(self.name.as_ref(), &self.model.sha256),
         };
         let checker = opened.map_err(|why| Failure::Model(format!("check_proofs: {why}")))?;
         if checker.model_sha256() != self.model.sha256 {

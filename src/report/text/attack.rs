@@ -129,6 +129,11 @@ pub fn summary(
             "{errors} images without an answer: a logit is not finite; they count as not certified"
         )?;
     }
+    accuracy(out, summary)
+}
+
+/// How many images are predicted as labelled, and stay so.
+fn accuracy(out: &mut impl Write, summary: &AttackSummary) -> io::Result<()> {
     if summary.labelled > 0 {
         let share = 100.0 * summary.correct as f64 / summary.labelled as f64;
         writeln!(
@@ -150,7 +155,7 @@ pub fn summary(
             images.undecided,
             images.attacked,
             images.misclassified,
-            if errors > 0 { format!(", {errors} errors") } else { String::new() }
+            if images.errors > 0 { format!(", {} errors", images.errors) } else { String::new() }
         )?;
     }
     Ok(())

@@ -76,6 +76,17 @@ fn finite(number: f64) -> String {
     if number.is_finite() { format!("{number:.4}") } else { "-".into() }
 }
 
+/// What the mark in the column of bounds means, if it is there.
+fn loose_bounds(out: &mut impl Write, count: usize) -> io::Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "bounds of {count} are {LOOSE}: over 100 times as far above the margin as the margin (or 1) is large, which says nothing"
+    )
+}
+
 /// The lines below the table.
 pub fn summary(
     out: &mut impl Write,
@@ -104,13 +115,7 @@ pub fn summary(
             summary.by_branching, summary.optimal, summary.nodes
         )?;
     }
-    if summary.loose_bounds > 0 {
-        writeln!(
-            out,
-            "bounds of {} are {LOOSE}: over 100 times as far above the margin as the margin (or 1) is large, which says nothing",
-            summary.loose_bounds
-        )?;
-    }
+    loose_bounds(out, summary.loose_bounds)?;
     if skipped > 0 {
         writeln!(
             out,

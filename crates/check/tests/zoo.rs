@@ -62,8 +62,8 @@ fn what_is_read_computes_what_onnxruntime_computes() {
             }
         }
     }
-    // Convolutions, pools, branches, other activations and the like.
-    assert!(refused.len() < 210, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
+    // Maxima, other activations, ReLUs side by side, batches of a fixed size and the like.
+    assert!(refused.len() < 120, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rw_adv::data::{DataSource, Dataset, Split};
+use rw_adv::data::{DataSource, Dataset};
 use rw_adv::network::{ActivationPattern, Trace};
 use rw_adv::onnx::OnnxModel;
 
@@ -14,7 +14,7 @@ fn passes(criterion: &mut Criterion) {
     let model =
         OnnxModel::load("models/mnist_2x500.onnx".as_ref()).expect("the bundled model loads");
     let network = &model.network;
-    let source = DataSource { path: "data".into(), split: Split::Test, labels: None };
+    let source = DataSource { path: "data".into(), ..DataSource::default() };
     let data = Dataset::open(&source, &model.input_dims).expect("the bundled data opens");
     let sample = data.sample(0).expect("there is a first image");
     let x: Vec<f64> = sample.pixels.iter().copied().map(f64::from).collect();

@@ -12,7 +12,7 @@ difference: numbers that are exactly adversary minus image, and a picture with t
 Exit code 0: all hold; 1: some do not, one line each; 2: cannot be checked.
 
 Traps. A byte b is the pixel float32(b) / float32(255), not b / 255 in float64. Distances are added up in float64 and
-compared without tolerance. Models that end in Softmax or ArgMax give no logits, so they are refused: margins cannot be computed.
+compared without tolerance. Models that end in Softmax, Sigmoid or ArgMax give no logits, so they are refused: margins cannot be computed.
 """
 
 import argparse
@@ -144,8 +144,10 @@ class Model:
         except Exception as error:  # onnxruntime has no common base class for its errors
             raise Unusable(f"{path}: {' '.join(str(error).split())}") from error
         inputs = self.session.get_inputs()
-        if len(inputs) != 1 or inputs[0].type != "tensor(float)":
-            raise Unusable(f"{path}: one float32 input is expected")
+        kinds = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+        if len(inputs) != 1 or inputs[0].type not in kinds:
+            raise Unusable(f"{path}: one float32 or float64 input is expected")
+        self.kind = kinds[inputs[0].type]
         self.path, self.name = path, inputs[0].name
         shape = inputs[0].shape
         if len(shape) < 2 or shape[0] not in (1, None) and not isinstance(shape[0], str):
@@ -156,16 +158,16 @@ class Model:
         self.values = int(np.prod(self.dims))
 
     def logits(self, x):
-        output = self.session.run(None, {self.name: x.astype(np.float32).reshape(1, *self.dims)})[0]
-        if output.dtype != np.float32:
+        output = self.session.run(None, {self.name: x.astype(self.kind).reshape(1, *self.dims)})[0]
+        if output.dtype != self.kind:
             raise Unusable(f"{self.path}: gives {output.dtype}, not logits; it ends in ArgMax or the like")
         return output.reshape(-1).astype(np.float64)
 
     def refuse_probabilities(self, images):
-        """Softmax shows itself: nothing negative, and everything adds up to 1."""
+        """Softmax and Sigmoid show themselves: nothing is negative or above 1."""
         outputs = [self.logits(x) for x in images]
-        if all((y >= 0).all() and abs(y.sum() - 1) < 1e-4 for y in outputs):
-            raise Unusable(f"{self.path}: gives probabilities (Softmax), not logits; give the model without it")
+        if all((y >= 0).all() and (y <= 1.0001).all() for y in outputs):
+            raise Unusable(f"{self.path}: gives probabilities (Softmax, Sigmoid), not logits; give the model without it")
 
     def from_picture(self, picture):
         """A picture's bytes in the model's own order."""

@@ -34,17 +34,25 @@ pub enum ClassifyError {
     #[error("the model has one output: a classifier needs at least two")]
     OneOutput,
     /// A logit is infinite or not a number: no label is the largest.
-    #[error(
-        "image {image}: the file, run in float32, gives {value} for label {label}: leave the image out"
-    )]
+    #[error("image {image}: {error}")]
     NotFinite {
         /// Index of the image in the data.
         image: usize,
-        /// The first such label.
-        label: usize,
-        /// The logit.
-        value: f32,
+        /// Which logit.
+        error: NotFinite,
+        /// The two largest logits all the same. What is not a number counts as the smallest.
+        labels: Classification,
     },
+}
+
+/// A logit that is infinite or not a number.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("the file, run in float32, gives {value} for label {label}")]
+pub struct NotFinite {
+    /// The first such label.
+    pub label: Label,
+    /// The logit.
+    pub value: f32,
 }
 
 /// Classifies a sample by tract's run of the file.
@@ -54,12 +62,15 @@ pub enum ClassifyError {
 pub fn classify(model: &OnnxModel, sample: &Sample) -> Result<Classification, ClassifyError> {
     let logits = model.replay.logits(&sample.pixels);
     let theirs = logits.map_err(|error| ClassifyError::Replay(error.into()))?;
-    if let Some(label) = theirs.iter().position(|logit| !logit.is_finite()) {
-        let (image, value) = (sample.index, theirs[label]);
-        return Err(ClassifyError::NotFinite { image, label, value });
-    }
     let (predicted, runner_up) = best_two(&theirs).ok_or(ClassifyError::OneOutput)?;
-    Ok(Classification { predicted: Label(predicted), runner_up: Label(runner_up) })
+    let labels = Classification { predicted: Label(predicted), runner_up: Label(runner_up) };
+    match theirs.iter().position(|logit| !logit.is_finite()) {
+        None => Ok(labels),
+        Some(label) => {
+            let error = NotFinite { label: Label(label), value: theirs[label] };
+            Err(ClassifyError::NotFinite { image: sample.index, error, labels })
+        }
+    }
 }
 
 /// What is asked of every image.
@@ -275,11 +286,13 @@ fn item_seed(seed: u64, image: usize, target: Label) -> u64 {
     })
 }
 
-/// The places of the largest and second largest value; of equals, the first. `None` below two values.
+/// The places of the largest and second largest value; of equals, the first. NaN counts as the smallest. `None` below two values.
 fn best_two(values: &[f32]) -> Option<(usize, usize)> {
+    let is_larger =
+        |i: usize, j: usize| values[i] > values[j] || values[j].is_nan() && !values[i].is_nan();
     let largest = |skip: Option<usize>| {
         let places = (0..values.len()).filter(|&i| Some(i) != skip);
-        places.reduce(|best, i| if values[i] > values[best] { i } else { best })
+        places.reduce(|best, i| if is_larger(i, best) { i } else { best })
     };
     let first = largest(None)?;
     Some((first, largest(Some(first))?))
@@ -296,5 +309,7 @@ mod tests {
         assert_eq!(best_two(&[-1.0, -2.0]), Some((0, 1)));
         assert_eq!(best_two(&[1.0]), None);
         assert_eq!(best_two(&[]), None);
+        assert_eq!(best_two(&[f32::NAN, 1.0, f32::INFINITY]), Some((2, 1)));
+        assert_eq!(best_two(&[f32::NAN, f32::NAN]), Some((0, 1)));
     }
 }

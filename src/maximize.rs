@@ -1,4 +1,4 @@
-//! The general problem: the largest value of a linear function of the outputs while the input stays in a domain.
+//! The general problem: the largest value of a linear function of the outputs and inputs while the input stays in a domain.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::bounds::CertifiedBound;
 use crate::budget::Budget;
 use crate::encode::{EncodeError, MilpWriteError, interior_point};
 use crate::formula::Linear;
-use crate::judge::{Judge, JudgeError, Measurement, Verdict};
+use crate::judge::{Judge, JudgeError, Measurement, Replay, ReplayFailure, Verdict};
 use crate::observer::Observer;
 use crate::onnx::OnnxModel;
 use crate::problem::{Objective, Problem};
@@ -21,6 +21,8 @@ pub struct Maximization {
     solver: Solver,
     domain: Domain,
     objective: Objective,
+    /// Outputs of the model. The network of the solver has more if inputs are in the objective.
+    outputs: usize,
 }
 
 /// What was found and what was proven.
@@ -86,7 +88,7 @@ impl From<JudgeError> for MaximizeError {
 }
 
 impl Maximization {
-    /// States the problem.
+    /// States the problem. In the objective inputs are counted behind the outputs, as in [`Linear::of_model`].
     ///
     /// # Errors
     /// [`EncodeError::Infeasible`] when the domain is empty; otherwise when the LP solver finds no point of it within the budget. Without
@@ -104,13 +106,24 @@ impl Maximization {
         } else {
             interior_point(domain, budget)?
         };
-        let mut weights = vec![0.0; model.network.outputs()];
-        for &(output, weight) in &objective.terms {
+        let outputs = model.network.outputs();
+        let (own, more): (Vec<_>, Vec<_>) =
+            objective.terms.iter().partition(|(variable, _)| *variable < outputs);
+        let inputs: Vec<usize> = more.iter().map(|(variable, _)| variable - outputs).collect();
+        let mut weights = vec![0.0; outputs];
+        for (output, weight) in own {
             weights[output] = weight;
         }
+        weights.extend(more.iter().map(|(_, weight)| weight));
         let objective = Objective { weights, constant: objective.constant };
-        let judge = Judge::new(Arc::clone(&model.network), model.replay.clone());
-        Ok(Self::of_set(judge, domain, InputSet::of_domain(domain, centre), objective, options))
+        let judge = if inputs.is_empty() {
+            Judge::new(Arc::clone(&model.network), model.replay.clone())
+        } else {
+            let network = Arc::new(model.network.with_inputs(&inputs));
+            Judge::new(network, Arc::new(ReplayWithInputs { file: model.replay.clone(), inputs }))
+        };
+        let set = InputSet::of_domain(domain, centre);
+        Ok(Self { outputs, ..Self::of_set(judge, domain, set, objective, options) })
     }
 
     fn of_set(
@@ -120,7 +133,13 @@ impl Maximization {
         objective: Objective,
         options: &SolveOptions,
     ) -> Self {
-        Self { solver: Solver::new(judge, set, options), domain: domain.clone(), objective }
+        let outputs = judge.network().outputs();
+        Self {
+            solver: Solver::new(judge, set, options),
+            domain: domain.clone(),
+            objective,
+            outputs,
+        }
     }
 
     /// Where inputs may lie.
@@ -180,7 +199,8 @@ impl Maximization {
         if violation > tolerance::CONSTRAINT {
             return Err(MaximizeError::Broken(violation));
         }
-        let measurement = self.solver.judge().measure(&self.objective, &point)?;
+        let mut measurement = self.solver.judge().measure(&self.objective, &point)?;
+        measurement.outputs.truncate(self.outputs);
         let (bound, value) = (solution.bound, measurement.value);
         if let Some(bound) = bound.map(|bound| bound.value()).filter(|bound| value > *bound) {
             return Err(MaximizeError::Contradiction { value, bound });
@@ -194,6 +214,20 @@ impl Maximization {
             claimed_bound: claimed_bound.map(|claimed| claimed + self.objective.constant),
             solution,
         })
+    }
+}
+
+/// The file's own run, with some inputs behind its outputs.
+struct ReplayWithInputs {
+    file: Arc<dyn Replay>,
+    inputs: Vec<usize>,
+}
+
+impl Replay for ReplayWithInputs {
+    fn logits(&self, x: &[f32]) -> Result<Vec<f32>, ReplayFailure> {
+        let mut logits = self.file.logits(x)?;
+        logits.extend(self.inputs.iter().map(|&input| x[input]));
+        Ok(logits)
     }
 }
 

@@ -83,6 +83,8 @@ pub enum RadiusStop {
     Time,
     /// The budget's flag was set.
     Interrupted,
+    /// There is nothing to ask: the record says why.
+    Error,
 }
 
 impl RadiusStop {
@@ -94,6 +96,7 @@ impl RadiusStop {
             Self::Robust => "robust",
             Self::Time => "time",
             Self::Interrupted => "interrupted",
+            Self::Error => "error",
         }
     }
 }

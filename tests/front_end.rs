@@ -101,7 +101,9 @@ fn a_front_end_of_its_own_is_judged_recorded_and_resumed() {
         batch.run(&RunLimits { time: None, cancelled: &cancelled }, &Budget::unlimited(), &mut ())
     };
     let first = run(OpenMode::New);
-    assert!(first.solved.is_ok() && first.stored.is_ok() && first.finished_before == 0);
+    assert!(first.solved.is_ok(), "{:?}", first.solved);
+    assert!(first.stored.is_ok(), "{:?}", first.stored);
+    assert_eq!(first.finished_before, 0);
     assert_eq!(first.records.len(), 6);
     for row in &first.records {
         assert!(row.bound.is_some_and(|bound| row.value <= bound), "{row:?}");

@@ -76,7 +76,8 @@ impl Limits {
 
 fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maximum {
     let model = OnnxModel::load(Path::new(model)).expect("a sound model");
-    let objective = Linear::of_outputs(objective, model.network.outputs()).expect("an expression");
+    let (outputs, inputs) = (model.network.outputs(), model.network.inputs());
+    let objective = Linear::of_model(objective, outputs, inputs).expect("an expression");
     let budget = Budget::unlimited();
     let search = SearchOptions { method, ..SearchOptions::default() };
     let options = SolveOptions { search, ..SolveOptions::default() };
@@ -86,13 +87,29 @@ fn solve(model: &str, objective: &str, domain: &Domain, method: Method) -> Maxim
 }
 
 #[test]
+fn an_objective_with_inputs_weighs_the_point_itself() {
+    let model = "tests/zoo/accepted/acasxu_style.onnx";
+    let domain = Domain::new_box(5, 0.0, 1.0);
+    let plain = solve(model, "y0", &domain, Method::Rw);
+    let mixed = solve(model, "y0 - 10*x3 + 2*x0 + 1", &domain, Method::Rw);
+    assert_eq!(mixed.measurement.outputs.len(), plain.measurement.outputs.len());
+    let value = |maximum: &Maximum| {
+        maximum.measurement.outputs[0] - 10.0 * maximum.point[3] + 2.0 * maximum.point[0] + 1.0
+    };
+    assert!((value(&mixed) - mixed.measurement.value).abs() < 1e-9);
+    assert!((mixed.measurement.value_f32 - mixed.measurement.value).abs() < 1e-3);
+    let bound = mixed.bound.expect("an optimum was asked for").value();
+    assert!(bound >= mixed.measurement.value && bound >= value(&plain));
+}
+
+#[test]
 fn searches_reach_what_branch_and_bound_claims_to_be_optimal() {
     let limits = Limits::new(
         "x0 + x1 + x2 <= 1\n-0.25 <= x3 - 2*x4 <= 0.5\nx1 = x2  # an equation\nx0 >= -0.5\n",
     );
     for (model, inputs, objectives) in [
-        (REGRESSOR, 8, &["y0", "-y0 + 3"][..]),
-        (ACAS, 5, &["y0 - 0.5*y3", "2 y1 - y2", "-y4"][..]),
+        (REGRESSOR, 8, &["y0", "-y0 + 3", "y0 - 0.1*x3"][..]),
+        (ACAS, 5, &["y0 - 0.5*y3", "2 y1 - y2", "-y4", "y0 + 0.3*x1 - x4"][..]),
     ] {
         let plain = Domain::new_box(inputs, -1.0, 1.0);
         let cut = plain.clone().with_file(&limits.path).expect("read");
@@ -392,9 +409,9 @@ fn every_mistake_is_one_line() {
     );
     mistake(
         &asked("y0 +"),
-        "--objective: column 5: expected a number or one of y0, y1, …, found the end",
+        "--objective: column 5: expected a number or one of y0, y1, …, x0, x1, …, found the end",
     );
-    mistake(&asked("3"), "--objective: column 2: no output (y0, y1, …) is left in it");
+    mistake(&asked("3"), "--objective: column 2: no output or input (y0, x0, …) is left in it");
     mistake(
         &["--model", "no.onnx", "--objective", "y0"],
         "no.onnx: cannot read the model: No such file or directory (os error 2)",

@@ -502,7 +502,8 @@ fn an_answer_whose_proof_does_not_hold_is_not_stored() {
     let claims = models.answer(&image, &attack, 20.0).solution.claims;
     let sample = Sample { index: 3, name: None, pixels: image.original.clone(), label: None };
     let pair = (Label(image.predicted), Label(image.target));
-    let checker = SelfCheck::open(&path).expect("supported");
+    let sha256 = rw_adv::onnx::sha256(&path).expect("readable");
+    let checker = SelfCheck::open(&path, &sha256).expect("supported");
     let check = |claims: &[Claim], bound: Option<f64>, robust: bool| {
         checker.check_attack(&sample, pair, &attack, Claimed { claims, bound, robust })
     };

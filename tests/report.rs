@@ -261,7 +261,9 @@ fn places_that_are_not_are_named() {
     let radii = directory.path().join("radii");
     let asked = ["radius", "--model", FIXTURE, "--images", "1", "--max-delta", "0.1"];
     run(&[&asked[..], &["--out", typed(&radii)]].concat(), 0);
-    mistake(&["report", typed(&radii), "--csv", "x.csv"], &["holds no attacks"]);
+    let table = directory.path().join("radii.csv");
+    mistake(&["report", typed(&radii), "--csv", typed(&table)], &["holds no attacks"]);
+    assert!(!table.exists());
 }
 
 #[cfg(unix)]

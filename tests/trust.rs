@@ -6,7 +6,7 @@ mod onnx_file;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rw_adv::bounds::{Arithmetic, LinearBounds, UpperRelaxation};
@@ -17,8 +17,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use common::{
-    FIXTURE, directory, ends_with, file, json_lines, number, read, read_json, refused, rw_adv,
-    stdout, succeeds, text, typed,
+    FIXTURE, LARGE, directory, ends_with, file, json_lines, number, read, read_json, refused,
+    rw_adv, stdout, succeeds, text, typed,
 };
 use onnx_file::{Attribute, OnnxFile};
 
@@ -44,8 +44,13 @@ impl Place {
 
     /// One image of these values.
     fn image(&self, values: &[f32]) -> String {
+        self.images(&[values])
+    }
+
+    /// Images of these values.
+    fn images(&self, images: &[&[f32]]) -> String {
         let path = self.path("image.npy");
-        let shape = format!("(1, {})", values.len());
+        let shape = format!("({}, {})", images.len(), images[0].len());
         let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
         while (10 + header.len() + 1) % 64 != 0 {
             header.push(' ');
@@ -54,7 +59,7 @@ impl Place {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend((header.len() as u16).to_le_bytes());
         bytes.extend(header.as_bytes());
-        bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+        bytes.extend(images.concat().iter().flat_map(|v| v.to_le_bytes()));
         fs::write(&path, bytes).expect("written");
         typed(&path).to_owned()
     }
@@ -128,14 +133,61 @@ fn a_subnormal_pixel_times_a_large_weight_contradicts_no_bound() {
     }
 }
 
-/// It was classified, and called robust.
+/// It was classified, and called robust; then it ended the whole run. Now it has a record that says why there is no answer, which
+/// counts as not certified, and the run goes on.
 #[test]
-fn an_image_with_infinite_logits_is_refused() {
+fn an_image_with_infinite_logits_has_an_error_record() {
     let place = Place::new();
     let model = place.model(&chain(60, 6.8e36, None, &[1e-37], [0.0, 34.5]), &[1, 60]);
-    let image = place.image(&[1.0; 60]);
-    let asked = ["--model", &model, "--data", &image, "--images", "1", "--delta", "0.5"];
-    refused(rw_adv(&asked), &["image 0", "inf", "float32"]);
+    // In the middle of three: the first product is infinite for the second one.
+    let image = place.images(&[&[0.1; 60], &[1.0; 60], &[0.2; 60]]);
+    let (out, junit) = (place.path("out"), place.path("junit.xml"));
+    let common = ["--model", &model, "--data", &image, "--images", "3"];
+    let attack = [&common[..], &["--delta", "0.01", "--out", typed(&out)]].concat();
+    let guarded = [&attack[..], &["--fail-under", "1", "--junit", typed(&junit)]].concat();
+    let run = ends_with(1, rw_adv(&guarded));
+    let (table, said) = (text(run.stdout), text(run.stderr));
+    assert!(table.contains("error: the file, run in float32, gives inf for label"), "{table}");
+    assert!(table.contains("1 images without an answer"), "{table}");
+    // The others get no claim for f32, since products may overflow near them.
+    assert!(said.contains("0.00 % (0 of 3 images)"), "{said}");
+    assert!(read(&junit).contains(r#"tests="3" failures="0" errors="1""#), "{}", read(&junit));
+
+    // Nothing is left to do, and the report and the summary have it, too.
+    succeeds(rw_adv(&[&attack[..], &["--resume", "--json"]].concat()));
+    let records = json_lines(&read(&out.join("results.jsonl")));
+    assert_eq!(records.len(), 3, "one each, once: {records:?}");
+    let of_image = |image: u64| records.iter().find(|line| line["image"] == image).expect("there");
+    assert_eq!(of_image(1)["verdict"], "unknown");
+    assert_eq!((&of_image(1)["margin"], &of_image(1)["stop"]), (&Value::Null, &"error".into()));
+    assert!(of_image(1)["error"].as_str().expect("text").contains("float32"));
+    assert!(
+        [0, 2]
+            .iter()
+            .all(|&k| of_image(k).get("error").is_none() && !of_image(k)["margin"].is_null())
+    );
+    assert_eq!(read_json(&out.join("summary.json"))["summary"]["images"]["errors"], 1);
+    assert!(read(&out.join("report.html")).contains("gives inf for label"));
+
+    let radii = stdout(&[&["radius"], &common[..], &["--max-delta", "0.01", "--json"]].concat());
+    let errors = radii.lines().filter(|line| line.contains(r#""error":"the file"#)).count();
+    assert_eq!((radii.lines().count(), errors), (3, 1), "{radii}");
+}
+
+/// The same in shards, which are merged.
+#[test]
+fn error_records_are_merged() {
+    let place = Place::new();
+    let model = place.model(&chain(60, 6.8e36, None, &[1e-37], [0.0, 34.5]), &[1, 60]);
+    let image = place.images(&[&[1.0; 60], &[0.1; 60]]);
+    let out = place.path("shards");
+    for shard in ["1/2", "2/2"] {
+        let asked = ["--model", &model, "--data", &image, "--images", "2", "--delta", "0.01"];
+        succeeds(rw_adv(&[&asked[..], &["--out", typed(&out), "--shard", shard]].concat()));
+    }
+    succeeds(rw_adv(&["merge", typed(&out)]));
+    let records = read(&out.join("results.jsonl"));
+    assert_eq!(records.matches(r#""error":"#).count(), 1, "{records}");
 }
 
 /// Two matrices of numbers around 2^20, each the inverse of the other, twice: in f64 what they leave was lost.
@@ -451,4 +503,44 @@ fn a_margin_that_is_not_a_number_does_not_damage_the_records() {
     succeeds(rw_adv(&[&asked[..], &["--out", typed(&out)]].concat()));
     succeeds(rw_adv(&["report", typed(&out)]));
     succeeds(rw_adv(&[&asked[..], &["--out", typed(&out), "--resume"]].concat()));
+}
+
+/// State of a process, and the time that it was on processors so far, in hundredths of a second.
+#[cfg(target_os = "linux")]
+fn process(id: u32) -> (char, u64) {
+    let stat =
+        fs::read_to_string(format!("/proc/{id}/stat")).expect("a process that nobody waited for");
+    let (_, fields) = stat.rsplit_once(") ").expect("its name is in brackets");
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let ticks = |k: usize| fields[k].parse::<u64>().expect("a number");
+    (fields[0].chars().next().expect("a state"), ticks(11) + ticks(12))
+}
+
+/// Two minutes were seen inside one LP. The time of processors is measured: the machine may do something else, too. (Inside a MILP only
+/// the second signal ends the program at once: HiGHS does not ask while it solves the relaxation.)
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_are_obeyed_within_a_second_inside_an_lp() {
+    for signal in ["-INT", "-TERM"] {
+        let asked =
+            ["--model", LARGE, "--images", "1", "--delta", "20", "--threads", "1", "--json"];
+        let mut command = rw_adv(&[&asked[..], &["--method", "paper"]].concat());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        // Reading the model and bounding the neurons takes a part of this.
+        while process(child.id()).1 < 150 {
+            assert_ne!(process(child.id()).0, 'Z', "it is finished: it should be harder");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("runs").success());
+        let before = process(child.id()).1;
+        let took = || process(child.id()).1 - before;
+        while process(child.id()).0 != 'Z' && took() <= 100 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let took = took();
+        child.kill().expect("is there until it is waited for");
+        assert_eq!(child.wait().expect("ends").code(), Some(130), "{signal}: {took} hundredths");
+    }
 }

@@ -230,7 +230,7 @@ fn many_instances_are_answered_recorded_continued_and_shared() {
     assert_eq!((&counts["results"]["sat"], &counts["asked"]), (&Value::from(1), &Value::from(3)));
     // Nothing is left to do; and not with another seed, nor with other files.
     let again = common::text(ends_with(2, run(&["--resume"])).stdout);
-    assert!(again.contains("continued: 3 were finished before"), "{again}");
+    assert!(again.contains("nothing to do: all 3 were finished before"), "{again}");
     refused(run(&["--resume", "--seed", "1"]), &["--seed"]);
     fs::write(folder.path().join("sat.vnnlib"), property(5, 5, "")).expect("written");
     refused(run(&["--resume"]), &["other networks, properties or timeouts"]);
@@ -245,7 +245,8 @@ fn many_instances_are_answered_recorded_continued_and_shared() {
     assert_eq!(stdout(&["status", typed(&out)]), "complete: 3 of 3 records\n");
     assert!(stdout(&["merge", typed(&out)]).contains("1 sat, 1 unsat"));
     assert_eq!(results(&out.join("verify.jsonl")), ["sat", "unsat", "error"]);
-    mistake(&["report", typed(&out)], &["holds the results of verify"]);
+    succeeds(rw_adv(&["report", typed(&out)]));
+    assert!(read(&out.join("report.html")).contains("unsat.vnnlib"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Refused: operators that are neither affine nor ReLU, and affine ones used in a way that is not.
+"""Refused: operators that are not piecewise linear, and others used in a way that is not.
 
 Each file is a sound classifier but for one node, so that only this node can be the reason.
 """
@@ -16,18 +16,47 @@ def instead_of_relu(g, kind, *more, name="act1", **attributes):
     return g.done(g.mlp(x, 6, 5, 3), "N", 3)
 
 
-@refused("MaxPool", "MaxPool", "pool1")
-def maxpool(g):
+@refused("MaxPool that also tells where the largest elements are", "MaxPool", "pool1")
+def maxpool_places(g):
     x = g.relu(g.conv(g.image(), 1, 2, [3, 3], pads=[1, 1, 1, 1]))
-    x = g.op("MaxPool", x, name="pool1", kernel_shape=[2, 2], strides=[2, 2])
+    g.nodes.append(helper.make_node("MaxPool", [x], ["pooled", "places"], name="pool1", kernel_shape=[2, 2], strides=[2, 2]))
+    x = g.op("Add", "pooled", g.op("Cast", "places", to=FLOAT))
     return g.done(g.gemm(g.flatten(x), 18, 3), "N", 3)
 
 
-@refused("MaxPool in a node without a name: the error tells its output tensor", "MaxPool", "pooled")
-def maxpool_unnamed(g):
+@refused("linear Resize", "Resize", "up1")
+def resize_linear(g):
     x = g.relu(g.conv(g.image(), 1, 2, [3, 3], pads=[1, 1, 1, 1]))
-    x = g.op("MaxPool", x, name="", output="pooled", kernel_shape=[2, 2], strides=[2, 2])
-    return g.done(g.gemm(g.flatten(x), 18, 3), "N", 3)
+    x = g.op("Resize", x, "", g.const([1.0, 1.0, 2.0, 2.0], "scales"), name="up1", mode="linear")
+    return g.done(g.gemm(g.flatten(x), 288, 3), "N", 3)
+
+
+@refused("Upsample by a half", "Upsample", "up1")
+def upsampled_by_half(g):
+    g.opset = 9
+    x = g.relu(g.conv(g.image(), 1, 2, [3, 3], pads=[1, 1, 1, 1]))
+    x = g.op("Upsample", x, g.const([1.0, 1.0, 1.5, 1.5], "scales"), name="up1", mode="nearest")
+    return g.done(g.gemm(g.flatten(x), 162, 3), "N", 3)
+
+
+@refused("Where with a condition that depends on the data", "Greater", "compare")
+def where_data(g):
+    x = g.gemm(g.input("N", 8), 8, 6)
+    condition = g.op("Greater", x, g.const(0.1, "threshold"), name="compare")
+    return g.done(g.mlp(g.op("Where", condition, x, g.gemm(x, 6, 6)), 6, 5, 3), "N", 3)
+
+
+@refused("the largest four of six", "TopK", "best")
+def largest_four(g):
+    x = g.gemm(g.input("N", 8), 8, 6)
+    g.nodes.append(helper.make_node("TopK", [x, g.ints(4, name="k")], ["values", "places"], name="best"))
+    return g.done(g.mlp("values", 4, 5, 3), "N", 3)
+
+
+@refused("Elu in a node without a name: the error tells its output tensor", "Elu", "squashed")
+def unnamed_node(g):
+    x = g.op("Elu", g.gemm(g.input("N", 8), 8, 6), name="", output="squashed")
+    return g.done(g.mlp(x, 6, 5, 3), "N", 3)
 
 
 @refused("Sigmoid as activation", "Sigmoid", "act1")
@@ -35,29 +64,9 @@ def sigmoid(g):
     return instead_of_relu(g, "Sigmoid")
 
 
-@refused("Sigmoid behind the logits", "Sigmoid", "squash")
-def sigmoid_last(g):
-    return g.done(g.op("Sigmoid", g.mlp(g.input("N", 8), *MLP), name="squash"), "N", 3)
-
-
-@refused("two-class MLPClassifier: skl2onnx ends it in Sigmoid and one output", "Sigmoid")
-def skl_binary(_):
-    return skl_case(skl_classifier(binary=True), zipmap=False)
-
-
 @refused("Tanh as activation", "Tanh", "act1")
 def tanh(g):
     return instead_of_relu(g, "Tanh")
-
-
-@refused("LeakyRelu as activation", "LeakyRelu", "act1")
-def leaky_relu(g):
-    return instead_of_relu(g, "LeakyRelu", alpha=0.1)
-
-
-@refused("PRelu as activation", "PRelu", "act1")
-def prelu(g):
-    return instead_of_relu(g, "PRelu", g.const(g.rng.uniform(0.1, 0.4, 6), "act1.slope"))
 
 
 @refused("Elu as activation", "Elu", "act1")
@@ -71,39 +80,6 @@ def gelu(g):
     return instead_of_relu(g, "Gelu")
 
 
-@refused("ReLU6: Clip with a maximum", "Clip", "act1")
-def relu6(g):
-    return instead_of_relu(g, "Clip", g.const(0.0, "act1.min"), g.const(6.0, "act1.max"))
-
-
-@refused("ReLU6: Clip with a maximum, as attribute (opset 9)", "Clip", "act1")
-def relu6_opset9(g):
-    g.opset = 9
-    return instead_of_relu(g, "Clip", min=0.0, max=6.0)
-
-
-@refused("Clip with a minimum other than zero", "Clip", "act1")
-def clip_at_tenth(g):
-    return instead_of_relu(g, "Clip", g.const(0.1, "act1.min"))
-
-
-@refused("Max with a constant other than zero", "Max", "act1")
-def max_with_tenth(g):
-    return instead_of_relu(g, "Max", g.const(0.1, "act1.floor"))
-
-
-@refused("Max with a vector that is zero only in places", "Max", "act1")
-def max_with_vector(g):
-    return instead_of_relu(g, "Max", g.const([0.0, 0.0, 0.3, 0.0, -0.2, 0.0], "act1.floor"))
-
-
-@refused("Max of two data-dependent tensors", "Max", "act1")
-def max_of_two(g):
-    x = g.input("N", 8)
-    x = g.op("Max", g.gemm(x, 8, 6), g.gemm(x, 8, 6), name="act1")
-    return g.done(g.mlp(x, 6, 5, 3), "N", 3)
-
-
 @refused("GRU", "GRU", "gru1")
 def gru(g):
     x = g.op("Unsqueeze", g.input("N", 8), g.ints(0, name="axes"))
@@ -111,20 +87,6 @@ def gru(g):
     g.nodes.append(helper.make_node("GRU", [x, *weights], ["", "last"], name="gru1", hidden_size=5))
     x = g.op("Squeeze", "last", "axes")
     return g.done(g.mlp(x, 5, 4, 3), "N", 3)
-
-
-@refused("residual block: skip connection over a ReLU", "Add", "skip")
-def residual_block(g):
-    x = g.relu(g.gemm(g.input("N", 8), 8, 6))
-    x = g.op("Add", x, g.gemm(g.relu(g.gemm(x, 6, 6)), 6, 6), name="skip")
-    return g.done(g.gemm(g.relu(x), 6, 3), "N", 3)
-
-
-@refused("the input is added again behind a ReLU", "Add", "skip")
-def residual_from_input(g):
-    x = g.input("N", 8)
-    x = g.op("Add", x, g.relu(g.gemm(x, 8, 8)), name="skip")
-    return g.done(g.mlp(x, 8, 5, 3), "N", 3)
 
 
 @refused("product of two data-dependent tensors", "Mul", "product")

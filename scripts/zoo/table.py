@@ -35,6 +35,12 @@ class Accepted:
     # Beyond the promised operators: loading it is welcome, refusing it by name is fine, loading a wrong network is not.
     optional: bool
     gz: bool
+    # The output to look at, if there are several.
+    output: str
+    # One logit for two classes: that of the first is 0.
+    zero_class: bool
+    # There is nothing in it that is not affine.
+    affine: bool
 
 
 @dataclass
@@ -50,12 +56,26 @@ ACCEPTED = {}
 REFUSED = {}
 
 
-def accepted(exercises, widths, dims=None, exporter="onnx.helper", optional=False, gz=False, name=None):
+def accepted(
+    exercises,
+    widths,
+    dims=None,
+    exporter="onnx.helper",
+    optional=False,
+    gz=False,
+    name=None,
+    output=None,
+    zero_class=False,
+    affine=False,
+):
+    """`widths` are None where only the answers are promised, not the layers."""
+
     def register(build):
         key = name or build.__name__
         assert key not in ACCEPTED, key
         input_dims = [widths[0]] if dims is None else dims
-        ACCEPTED[key] = Accepted(build, exercises, widths, input_dims, exporter, optional, gz)
+        kind = (exporter, optional, gz, output, zero_class, affine)
+        ACCEPTED[key] = Accepted(build, exercises, widths, input_dims, *kind)
         return build
 
     return register

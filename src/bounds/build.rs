@@ -238,11 +238,10 @@ impl LinearBounds {
     fn noise_of(&self, layer: usize, magnitudes: &[f64], largest: f64) -> Vec<f64> {
         let rounding = self.network.layers()[layer].rounding();
         let LayerRounding { gain, offset, reach_gain, reach_offset, operations, .. } = rounding;
-        if *operations == 0 {
-            return vec![0.0; magnitudes.len()];
-        }
-        let (folded, rounded) = (Allowance::folded(*operations), Allowance::f32(*operations));
         let noise = |j: usize| {
+            if operations[j] == 0 {
+                return 0.0;
+            }
             let row = self.network.affine(layer).row(j);
             let weights: f64 = row.map(|(_, weight)| weight.abs()).sum();
             // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
@@ -250,9 +249,11 @@ impl LinearBounds {
             let sum = magnitudes[j] + cancelled * largest + offset[j];
             let reach = reach_gain[j] * largest.max(1.0) + reach_offset[j];
             let noise = match self.arithmetic {
-                Arithmetic::Exact => folded.of_folding(sum, reach),
+                Arithmetic::Exact => Allowance::folded(operations[j]).of_folding(sum, reach),
                 // Intermediate results that overflow f32 give anything.
-                Arithmetic::F32 if reach < OVERFLOW => rounded.of_folding(sum, reach),
+                Arithmetic::F32 if reach < OVERFLOW => {
+                    Allowance::f32(operations[j]).of_folding(sum, reach)
+                }
                 Arithmetic::F32 => f64::INFINITY,
             };
             if noise.is_nan() { f64::INFINITY } else { noise }

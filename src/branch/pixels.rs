@@ -72,7 +72,7 @@ impl Expander<'_> {
         number: usize,
     ) -> Expansion {
         let mut bounded = self.bounds_anew(&known, start);
-        let climbs = number < CLIMBS || number % CLIMB_EVERY == 0;
+        let climbs = number < CLIMBS || number.is_multiple_of(CLIMB_EVERY);
         let point = climbs.then(|| self.climb(bounded.linear.set(), &bounded.proof));
         if !self.has_few_unstable(&bounded.linear) {
             self.cut_toward_goal(&mut bounded);

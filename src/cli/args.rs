@@ -46,6 +46,9 @@ pub enum Command {
     Inspect {
         /// The model (.onnx or .onnx.gz)
         model: PathBuf,
+        /// Which output of the model, if it has several
+        #[arg(long, value_name = "NAME")]
+        output: Option<String>,
         /// Print JSON instead of text
         #[arg(long)]
         json: bool,
@@ -56,9 +59,9 @@ pub enum Command {
     /// arithmetic. An input at distance `attacked` does; it was replayed in the ONNX file itself. The true radius lies in
     /// between. Both are about the predicted label, even if that is not the true one (marked misclassified).
     Radius(RadiusArgs),
-    /// Maximise a linear function of the outputs over a box, or over bounds and linear constraints from a file
+    /// Maximise a linear function of the outputs and inputs over a box, or over bounds and linear constraints from a file
     ///
-    /// Works for any dense ReLU network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
+    /// Works for any piecewise-linear network; one output is enough. The outputs y0, y1, … are those before a final Softmax. To
     /// minimise, negate the objective. Prints the best value found, a proved upper bound, and the point.
     Maximize(MaximizeArgs),
     /// Decide VNN-LIB properties: sat with a counterexample, unsat proved, or unknown

@@ -105,7 +105,7 @@ impl AttackPlan {
             }
             None
         } else {
-            args.self_check.open(inputs.model_path(), exports.is_guard())?
+            args.self_check.open(inputs.model_path(), &inputs.model.sha256, exports.is_guard())?
         };
         if proof.is_some() && inputs.is_normalised() && !run.out.is_named() {
             bail!(
@@ -195,9 +195,12 @@ impl AttackPlan {
 
     fn write_milp(&self, file: &Path, items: &[ImageTargets]) -> Result<()> {
         let asked: usize = items.iter().map(|item| item.targets.len()).sum();
-        let [ImageTargets { sample, predicted, targets }] = items else {
+        let [ImageTargets { sample, predicted, targets, error }] = items else {
             bail!("--write-model: takes one image, {} were asked for", items.len());
         };
+        if let Some(error) = error {
+            bail!("--write-model: image {}: {error}", sample.index);
+        }
         let &[target] = &targets[..] else {
             bail!("--write-model: takes one target, {asked} were asked for");
         };

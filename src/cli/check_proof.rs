@@ -20,6 +20,9 @@ pub struct CheckProofArgs {
     /// The model that the proofs are about (.onnx or .onnx.gz)
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
+    /// Which output of the model, if it has several
+    #[arg(long, value_name = "NAME", requires = "replay")]
+    output: Option<String>,
     /// The images that the proofs are about, as of the run: each proof's image must be the one of its number
     ///
     /// Without it the number of an image is what the proof says. The image itself, its values, is in the proof.
@@ -89,7 +92,10 @@ enum ProofReader<'a> {
 impl<'a> ProofReader<'a> {
     fn new(args: &'a CheckProofArgs) -> Result<Self> {
         if args.replay {
-            return Ok(Self::Replay(Box::new(OnnxModel::load(&args.model)?)));
+            return Ok(Self::Replay(Box::new(OnnxModel::load_output(
+                &args.model,
+                args.output.as_deref(),
+            )?)));
         }
         let model = Model::read(&args.model).map_err(Error::msg);
         let model = Box::new(model.context("the checker (see --replay)")?);

@@ -71,6 +71,11 @@ pub fn fail_with(shortfall: Option<Shortfall>) -> ExitCode {
 }
 
 impl ExportArgs {
+    /// Whether anything is to be exported or guarded.
+    pub fn is_asked(&self) -> bool {
+        self.csv.is_some() || self.junit.is_some() || self.fail_under.is_some()
+    }
+
     /// Opens the files, so that nothing is computed for an unwritable place.
     pub fn open(&self) -> Result<Exports> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(ExportFile::open).transpose();

@@ -28,6 +28,9 @@ pub struct ImageInputArgs {
     /// The classifier (.onnx or .onnx.gz)
     #[arg(long, value_name = "FILE", required = true)]
     model: Option<PathBuf>,
+    /// Which output of the model, if it has several
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    output: Option<String>,
     /// Images: pictures (directory, folders of classes, or glob), an .npy or .npz array, MNIST, IDX or CIFAR-10 files [default: data]
     ///
     /// PNG, JPEG and WebP pictures of the model's size; one folder for each class gives labels (cats/1.jpg). An array of an archive is named with a
@@ -84,7 +87,8 @@ impl ImageInputs {
 
     pub fn open(args: ImageInputArgs, target: TargetChoice) -> Result<Self> {
         let path = args.model.expect("clap requires --model");
-        let PreparedModel { model, normalisation, bytes: normalised } = args.pixels.load(&path)?;
+        let PreparedModel { model, normalisation, bytes: normalised } =
+            args.pixels.load(&path, args.output.as_deref())?;
         let mut classes = args.pixels.classes(&model)?;
         if classes.count() < 2 {
             bail!("{}: has one output, a classifier needs at least two", path.display());

@@ -11,8 +11,8 @@ use rw_adv::record::{
 use rw_adv::report::text;
 
 /// Loads a model and prints what it is.
-pub fn run(path: &Path, json: bool) -> Result<()> {
-    let inspection = inspect(path, &OnnxModel::load(path)?);
+pub fn run(path: &Path, output: Option<&str>, json: bool) -> Result<()> {
+    let inspection = inspect(path, &OnnxModel::load_output(path, output)?);
     let mut stdout = BufWriter::new(io::stdout().lock());
     if json {
         inspection.write_json(&mut stdout)?;
@@ -34,7 +34,11 @@ fn inspect(path: &Path, model: &OnnxModel) -> Inspection {
         input_dims: model.input_dims.clone(),
         widths: network.widths(),
         layers: layers
-            .map(|layer| LayerSize { inputs: layer.inputs(), outputs: layer.outputs() })
+            .map(|layer| LayerSize {
+                inputs: layer.inputs(),
+                outputs: layer.outputs(),
+                relus: layer.outputs() - layer.identities().len(),
+            })
             .collect(),
         parameters: network.parameters(),
         relus: network.relu_count(),
@@ -51,6 +55,7 @@ fn inspect_node(note: &NodeNote) -> InspectedNode {
     let role = match note.role {
         Role::Affine(layer) => NodeRole::Affine(layer),
         Role::Relu(layer) => NodeRole::Relu(layer),
+        Role::Piecewise(layer) => NodeRole::Piecewise(layer),
         Role::Layout => NodeRole::Layout,
         Role::Constant => NodeRole::Constant,
         Role::Dropped => NodeRole::Dropped,

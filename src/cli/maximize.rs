@@ -34,7 +34,10 @@ pub struct MaximizeArgs {
     /// The network (.onnx or .onnx.gz); one output is enough
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// What to maximise: a linear expression of the outputs y0, y1, …, such as "y0 - 0.5*y3 + 1"
+    /// Which output of the model, if it has several
+    #[arg(long, value_name = "NAME")]
+    output: Option<String>,
+    /// What to maximise: a linear expression of the outputs y0, y1, … and inputs x0, x1, …, such as "y0 - 0.5*y3 - 0.1*x7 + 1"
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     objective: String,
     /// Bounds of every input
@@ -114,7 +117,7 @@ fn bounds(text: &str) -> Result<[f64; 2], String> {
 /// Prints the best point.
 pub fn run(args: MaximizeArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
-    let model = OnnxModel::load(&args.model)?;
+    let model = OnnxModel::load_output(&args.model, args.output.as_deref())?;
     catch_interrupts()?;
     let budget = Budget::start(args.time_limit.map(Duration::from_secs_f64), Some(&STOP));
     let Some(mut job) = args.job(&model, &budget)? else { return Ok(ExitCode::from(130)) };
@@ -144,7 +147,8 @@ impl MaximizeArgs {
     /// What the arguments mean, with everything that they name opened and checked. `None`: interrupted.
     fn job(&self, model: &OnnxModel, budget: &Budget) -> Result<Option<MaximizeJob>> {
         let search = self.method.options(self.seed)?;
-        let objective = Linear::of_outputs(&self.objective, model.network.outputs());
+        let (outputs, inputs) = (model.network.outputs(), model.network.inputs());
+        let objective = Linear::of_model(&self.objective, outputs, inputs);
         let objective = objective.context("--objective")?;
         let [lower, upper] = self.bounds;
         let mut domain = Domain::new_box(model.network.inputs(), lower, upper);
@@ -152,8 +156,11 @@ impl MaximizeArgs {
             domain = domain.with_file(file)?;
         }
         let (goal, threshold, branch) = (self.goal, self.threshold, self.branch.options(1));
-        let self_check = self.self_check.open(&self.model, false)?;
+        let self_check = self.self_check.open(&self.model, &model.sha256, false)?;
         let proofs = self.proof.is_some() || self_check.is_some();
+        if proofs && objective.terms.iter().any(|(variable, _)| *variable >= outputs) {
+            bail!("--objective: there are no proofs for an objective with inputs in it");
+        }
         let options = SolveOptions { search, goal, threshold, branch, proofs };
         let file = self.constraints.as_deref().unwrap_or(Path::new("")).display();
         let problem = match Maximization::new(model, &domain, &objective, &options, budget) {

@@ -94,7 +94,9 @@ fn run(typed: Vec<OsString>) -> Result<ExitCode> {
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
-        Some(Command::Inspect { model, json }) => finished(inspect::run(&model, json)),
+        Some(Command::Inspect { model, output, json }) => {
+            finished(inspect::run(&model, output.as_deref(), json))
+        }
         Some(Command::Completions { shell }) => {
             finished(pages::completions(Args::command(), shell))
         }

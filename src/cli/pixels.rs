@@ -84,15 +84,15 @@ impl PixelArgs {
         normalisation.map_err(Error::msg).context("--mean, --std").map(Some)
     }
 
-    /// Loads the model, with the normalisation before it.
-    pub fn load(&self, path: &Path) -> Result<PreparedModel> {
+    /// Loads the model, one of its outputs if it has several, with the normalisation before it.
+    pub fn load(&self, path: &Path, output: Option<&str>) -> Result<PreparedModel> {
         let Some(normalisation) = self.normalisation()? else {
-            let model = OnnxModel::load(path)?;
+            let model = OnnxModel::load_output(path, output)?;
             return Ok(PreparedModel { model, normalisation: None, bytes: None });
         };
         let file = fs::read(path).with_context(|| path.display().to_string())?;
         let bytes = normalisation.before(path, &file)?;
-        let model = OnnxModel::from_bytes(path, &bytes)?;
+        let model = OnnxModel::from_bytes_output(path, &bytes, output)?;
         log::info!("budgets and adversaries are in pixels, before the normalisation");
         Ok(PreparedModel { model, normalisation: Some(normalisation), bytes: Some(bytes) })
     }

@@ -33,15 +33,15 @@ const STRIP: usize = 10;
 
 /// Makes the report of a directory again.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
-    let exports = args.exports.open()?;
-    // Figures and exports are about attacks; other results have a page alone.
-    let is_page_alone = args.plot.is_none() && args.strip.is_none() && !exports.wanted();
+    // Figures and exports are about attacks; other results have a page alone. Nothing is opened for them.
+    let is_page_alone = args.plot.is_none() && args.strip.is_none() && !args.exports.is_asked();
     if contents_of(&args.directory)? != Contents::Attacks && !is_page_alone {
         let directory = args.directory.display();
         bail!(
             "{directory}: holds no attacks: --csv, --junit, --fail-under, --plot and --strip are about attacks"
         );
     }
+    let exports = args.exports.open()?;
     write_report(&args.directory)?;
     if is_page_alone {
         return Ok(ExitCode::SUCCESS);

@@ -22,12 +22,12 @@ impl SelfCheckArgs {
     }
 
     /// The checker, if it was asked for, or if there is a `guard`.
-    pub fn open(&self, model: &Path, guard: bool) -> Result<Option<SelfCheck>> {
+    pub fn open(&self, model: &Path, sha256: &str, guard: bool) -> Result<Option<SelfCheck>> {
         match self.check_proofs.as_deref() {
-            Some("yes") => SelfCheck::open(model).map(Some).map_err(Error::msg),
+            Some("yes") => SelfCheck::open(model, sha256).map(Some).map_err(Error::msg),
             None if guard => {
                 let refused = |problem: &String| log::warn!("proofs are not checked: {problem}");
-                Ok(SelfCheck::open(model).inspect_err(refused).ok())
+                Ok(SelfCheck::open(model, sha256).inspect_err(refused).ok())
             }
             _ => Ok(None),
         }

@@ -30,14 +30,39 @@ impl Linear {
     /// # Errors
     /// When it is none, names an output that does not exist, names none, or overflows.
     pub fn of_outputs(text: &str, outputs: usize) -> Result<Self, LinearError> {
-        let mut reader =
-            Reader::new(text, Variables { letter: 'y', count: outputs, kind: "outputs" });
+        Self::of(text, &[Variables { letter: 'y', count: outputs, kind: "outputs" }])
+    }
+
+    /// Reads an expression over the outputs `y0`, `y1`, … and the inputs `x0`, `x1`, … of a model. Inputs are counted behind the
+    /// outputs.
+    ///
+    /// ```
+    /// # use rw_adv::formula::Linear;
+    /// let linear = Linear::of_model("y0 - 0.1*x3", 10, 784)?;
+    /// assert_eq!(linear.terms, [(0, 1.0), (13, -0.1)]);
+    /// # Ok::<(), rw_adv::formula::LinearError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it is none, names what does not exist, names nothing, or overflows.
+    pub fn of_model(text: &str, outputs: usize, inputs: usize) -> Result<Self, LinearError> {
+        let outputs = Variables { letter: 'y', count: outputs, kind: "outputs" };
+        Self::of(text, &[outputs, Variables { letter: 'x', count: inputs, kind: "inputs" }])
+    }
+
+    fn of(text: &str, variables: &[Variables]) -> Result<Self, LinearError> {
+        let mut reader = Reader::new(text, variables);
         let linear = reader.expression()?;
         if let Some(found) = reader.peek() {
             return Err(reader.expected("+, - or the end", found));
         }
         if linear.terms.is_empty() {
-            return Err(reader.wrong("no output (y0, y1, …) is left in it"));
+            let what = if variables.len() > 1 {
+                "no output or input (y0, x0, …)"
+            } else {
+                "no output (y0, y1, …)"
+            };
+            return Err(reader.wrong(format!("{what} is left in it")));
         }
         Ok(linear)
     }
@@ -50,7 +75,7 @@ impl Relation {
     /// When it is none, names an input that does not exist, names none, or overflows.
     pub fn of_inputs(text: &str, inputs: usize) -> Result<Self, LinearError> {
         let mut reader =
-            Reader::new(text, Variables { letter: 'x', count: inputs, kind: "inputs" });
+            Reader::new(text, &[Variables { letter: 'x', count: inputs, kind: "inputs" }]);
         let first = reader.expression()?;
         let comparison = reader.comparison("<=, >= or =")?;
         let second = reader.expression()?;

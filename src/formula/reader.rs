@@ -31,12 +31,13 @@ pub(super) struct Variables {
 pub(super) struct Reader {
     text: Vec<char>,
     at: usize,
-    variables: Variables,
+    variables: Vec<Variables>,
 }
 
 impl Reader {
-    pub fn new(text: &str, variables: Variables) -> Self {
-        Self { text: text.chars().collect(), at: 0, variables }
+    /// Variables of several kinds are counted one after the other.
+    pub fn new(text: &str, variables: &[Variables]) -> Self {
+        Self { text: text.chars().collect(), at: 0, variables: variables.to_vec() }
     }
 
     /// The next character that is not blank, if there is one.
@@ -75,8 +76,11 @@ impl Reader {
     }
 
     fn expected_term(&mut self) -> LinearError {
-        let letter = self.variables.letter;
-        let what = format!("a number or one of {letter}0, {letter}1, …");
+        let names = self
+            .variables
+            .iter()
+            .map(|Variables { letter, .. }| format!("{letter}0, {letter}1, …"));
+        let what = format!("a number or one of {}", names.collect::<Vec<_>>().join(", "));
         match self.peek() {
             Some(found) => self.expected(&what, found),
             None => self.wrong(format!("expected {what}, found the end")),
@@ -125,20 +129,26 @@ impl Reader {
     }
 
     fn variable(&mut self) -> Result<Option<usize>, LinearError> {
-        let Variables { letter, count, kind } = self.variables;
         self.peek();
         let start = self.at;
-        if !self.take(letter) {
-            return Ok(None);
+        let mut before = 0;
+        let mut found = None;
+        for &variables in &self.variables.clone() {
+            if self.take(variables.letter) {
+                found = Some(variables);
+                break;
+            }
+            before += variables.count;
         }
+        let Some(Variables { letter, count, kind }) = found else { return Ok(None) };
         let digits = self.digits();
         if digits.is_empty() {
             return Err(self.wrong(format!(
                 "expected the number of one of the {count} {kind} after {letter}"
             )));
         }
-        match digits.parse() {
-            Ok(index) if index < count => Ok(Some(index)),
+        match digits.parse::<usize>() {
+            Ok(index) if index < count => Ok(Some(before + index)),
             _ => {
                 let last = count - 1;
                 self.at = start;

@@ -38,7 +38,7 @@ impl Network {
     /// Chains layers, the last without a ReLU.
     ///
     /// # Errors
-    /// As [`Network::new`]; and when the last layer has a ReLU, or no other has one.
+    /// As [`Network::new`]; and when the last layer has a ReLU.
     ///
     /// ```
     /// use rw_adv::network::{Activation, AffineMap, Layer, Network};
@@ -62,8 +62,8 @@ impl Network {
             }
         }
         let network = Self { layers };
-        if network.layers.len() < 2 || network.relu_count() == 0 {
-            return Err(NetworkError::NoRelu);
+        if network.layers.len() < 2 {
+            return Err(NetworkError::NoHidden);
         }
         if network.output().identities().len() < network.outputs() {
             return Err(NetworkError::ReluAtEnd);
@@ -175,18 +175,16 @@ mod tests {
 
     #[test]
     fn one_layer_is_not_a_network() {
-        assert_eq!(refused(vec![map(&[[1.0]])]), NetworkError::NoRelu);
-        assert_eq!(refused(vec![]), NetworkError::NoRelu);
+        assert_eq!(refused(vec![map(&[[1.0]])]), NetworkError::NoHidden);
+        assert_eq!(refused(vec![]), NetworkError::NoHidden);
     }
 
     #[test]
-    fn a_network_has_a_relu_and_none_at_its_end() {
-        let layers = |hidden: Layer, output: Layer| {
-            Network::from_layers(vec![hidden, output]).expect_err("not a network")
-        };
+    fn a_network_may_be_linear_but_has_no_relu_at_its_end() {
+        let layers = |hidden: Layer, output: Layer| Network::from_layers(vec![hidden, output]);
         let (linear, relu) = (|| Layer::linear(map(&[[1.0]])), || Layer::relu(map(&[[1.0]])));
-        assert_eq!(layers(linear(), linear()), NetworkError::NoRelu);
-        assert_eq!(layers(relu(), relu()), NetworkError::ReluAtEnd);
+        assert!(layers(linear(), linear()).is_ok_and(|network| network.relu_count() == 0));
+        assert_eq!(layers(relu(), relu()).expect_err("not a network"), NetworkError::ReluAtEnd);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 /// Why layers do not make a network.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum NetworkError {
-    /// There is no hidden layer with a ReLU.
-    #[error("the network has no ReLU: it is linear, and needs no search")]
-    NoRelu,
+    /// There is no layer before the one that gives the logits.
+    #[error("the network has no hidden layer")]
+    NoHidden,
     /// The last layer gives the logits, and has a ReLU.
     #[error("the last layer has a ReLU")]
     ReluAtEnd,

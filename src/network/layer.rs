@@ -44,7 +44,7 @@ impl Layer {
 
     /// The same for a layer that is in no file: it is not run in f32, so there are no rounding errors.
     pub fn without_rounding(self) -> Self {
-        let rounding = LayerRounding { operations: 0, ..self.rounding };
+        let rounding = LayerRounding { operations: vec![0; self.outputs()], ..self.rounding };
         Self { rounding, ..self }
     }
 
@@ -97,8 +97,8 @@ pub struct LayerRounding {
     pub reach_gain: Vec<f64>,
     /// The same for the bias.
     pub reach_offset: Vec<f64>,
-    /// Operations one after the other, at most, from the layer's inputs to its outputs. None: nothing is rounded.
-    pub operations: usize,
+    /// Operations one after the other, at most, from the layer's inputs to an output. None: nothing is rounded.
+    pub operations: Vec<usize>,
 }
 
 impl LayerRounding {
@@ -112,7 +112,7 @@ impl LayerRounding {
             offset: affine.bias().iter().map(|b| b.abs()).collect(),
             reach_gain: (0..affine.outputs()).map(reach).collect(),
             reach_offset: affine.bias().iter().map(|b| b.abs().max(1.0)).collect(),
-            operations: affine.inputs() + 2,
+            operations: vec![affine.inputs() + 2; affine.outputs()],
         }
     }
 }

@@ -18,6 +18,7 @@ mod sparse;
 pub mod torch;
 mod trace;
 mod weights;
+mod with_inputs;
 
 pub use affine::AffineMap;
 pub use chain::Network;

@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn widths_that_are_no_network_are_refused() {
         let refused = |widths: &[usize]| linear_stack(widths, 0).expect_err("no network");
-        assert_eq!(refused(&[]), NetworkError::NoRelu);
-        assert_eq!(refused(&[3, 1]), NetworkError::NoRelu);
+        assert_eq!(refused(&[]), NetworkError::NoHidden);
+        assert_eq!(refused(&[3, 1]), NetworkError::NoHidden);
         assert_eq!(refused(&[0, 2, 1]), NetworkError::Empty { layer: 0, rows: 2, columns: 0 });
         assert_eq!(refused(&[2, 0, 1]), NetworkError::Empty { layer: 0, rows: 0, columns: 2 });
     }

@@ -123,11 +123,11 @@ impl<'a> LogitAllowance<'a> {
             let largest = input.iter().copied().fold(1.0, f64::max);
             let mut summed = vec![0.0; self.magnitudes[layer].outputs()];
             self.magnitudes[layer].apply(&input, &mut summed);
-            // Operations one after the other, as opposed to those of one sum, may all err to the same side.
-            let chained = rounding.operations.saturating_sub(input.len() + 16);
-            let safety = SAFETY + chained as f64;
             let rows = summed.iter().zip(&self.row_squares[layer]).enumerate();
             let errors = rows.map(|(i, (summed, square))| {
+                // Operations one after the other, as opposed to those of one sum, may all err to the same side.
+                let chained = rounding.operations[i].saturating_sub(input.len() + 16);
+                let safety = SAFETY + chained as f64;
                 let summed = summed * rounding.amplification[i] + rounding.offset[i];
                 let reach = rounding.reach_gain[i] * largest + rounding.reach_offset[i];
                 let flushed = f64::from(f32::MIN_POSITIVE) * reach.max(1.0);

@@ -10,6 +10,7 @@ use tract_onnx::pb::{GraphProto, ModelProto, TensorProto};
 use tract_onnx::prelude::Framework;
 
 use super::error::OnnxProblem;
+use super::unfolded::standard_reader;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -41,7 +42,7 @@ pub(super) fn parse(path: &Path, stored: &[u8]) -> Result<ModelFile, OnnxProblem
     }
     let unpacked = stored.starts_with(&GZIP_MAGIC).then(|| gunzip(stored)).transpose()?;
     let mut bytes = unpacked.as_deref().unwrap_or(stored);
-    let proto = tract_onnx::onnx().proto_model_for_read(&mut bytes).map_err(|e| {
+    let proto = standard_reader().proto_model_for_read(&mut bytes).map_err(|e| {
         OnnxProblem::NotOnnx(format!("{e:#}, the file may be damaged or cut short"))
     })?;
     drop(unpacked);
@@ -57,6 +58,11 @@ pub(super) fn parse(path: &Path, stored: &[u8]) -> Result<ModelFile, OnnxProblem
 /// The SHA-256 of all that defines a model's function, in hexadecimal; `None` if that cannot be read.
 pub fn sha256(path: &Path) -> Option<String> {
     parse(path, &read(path).ok()?).ok().map(|file| file.sha256)
+}
+
+/// The SHA-256 of one output of a model: that of two lines, the model's own and `output NAME`.
+pub(super) fn with_output(sha256: &str, output: &str) -> String {
+    hex::encode(Sha256::digest(format!("{sha256}\noutput {output}\n")))
 }
 
 /// The SHA-256 of a model that keeps weights in other files: that of a list of all files, in the format of `sha256sum`, the model's own first

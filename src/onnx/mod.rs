@@ -16,6 +16,7 @@ mod model;
 mod normalisation;
 mod runner;
 mod unfolded;
+mod upsample;
 
 pub use check::Agreement;
 pub use error::{OnnxError, OnnxProblem};

@@ -35,7 +35,8 @@ pub struct OnnxModel {
     pub opset: i64,
     /// What the file calls the classes, in the order of the outputs; none, if it has no names for them.
     pub class_names: Vec<String>,
-    /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files, it covers these, too (docs/files.md).
+    /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files, or one of several outputs was chosen, it covers
+    /// these, too (docs/files.md).
     pub sha256: String,
 }
 
@@ -52,7 +53,15 @@ impl OnnxModel {
     /// One line naming the file and, where there is one, the node: when the file cannot be read, is
     /// no ONNX, holds an operator that is not supported, or does not compute what was extracted.
     pub fn load(path: &Path) -> Result<Self, OnnxError> {
-        guarded(path, || load(path, &file::read(path)?))
+        Self::load_output(path, None)
+    }
+
+    /// The same for one output of a file that has several.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and when the file has no output of this name.
+    pub fn load_output(path: &Path, output: Option<&str>) -> Result<Self, OnnxError> {
+        guarded(path, || load(path, &file::read(path)?, output))
     }
 
     /// The same for the bytes of a model file, plain or gzipped. Errors call it by `name`, and weights in files of their own are
@@ -61,7 +70,19 @@ impl OnnxModel {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, OnnxError> {
-        guarded(name, || load(name, bytes))
+        Self::from_bytes_output(name, bytes, None)
+    }
+
+    /// The same for one output of a file that has several.
+    ///
+    /// # Errors
+    /// As [`load_output`](Self::load_output).
+    pub fn from_bytes_output(
+        name: &Path,
+        bytes: &[u8],
+        output: Option<&str>,
+    ) -> Result<Self, OnnxError> {
+        guarded(name, || load(name, bytes, output))
     }
 }
 
@@ -75,18 +96,27 @@ fn guarded(
         .map_err(|problem| problem.in_file(path))
 }
 
-fn load(path: &Path, stored: &[u8]) -> Result<OnnxModel, OnnxProblem> {
+fn load(path: &Path, stored: &[u8], output: Option<&str>) -> Result<OnnxModel, OnnxProblem> {
     let ModelFile { proto, sha256 } = file::parse(path, stored)?;
-    let graph = LogitGraph::new(proto)?;
+    let several = proto.graph.as_ref().is_some_and(|graph| graph.output.len() > 1);
+    let sha256 = match output {
+        Some(output) if several => file::with_output(&sha256, output),
+        _ => sha256,
+    };
+    let mut graph = LogitGraph::new(proto, output)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let (InputShape { dims, batched }, unfolded) = load_unfolded(&graph, directory.to_str())?;
     let (stack, batched) = lower(&graph, &unfolded, &dims, batched)?;
     drop(unfolded);
+    graph.place(&stack.depths);
+    let zero_class = is_one_logit(&graph, &stack)?;
+    let stack = if zero_class { stack.with_zero_class() } else { stack };
     // What is too large was refused above, so that tract does not run it.
     let running = load_running(&graph, directory.to_str(), &dims)?;
     let network = Network::from_layers(stack.layers)?;
     let input_dims = dims[usize::from(batched)..].to_vec();
-    let replay = Arc::new(TractRunner::new(running, dims, network.inputs(), network.outputs())?);
+    let (inputs, outputs) = (network.inputs(), network.outputs());
+    let replay = Arc::new(TractRunner::new(running, dims, inputs, outputs, zero_class)?);
     let agreement = check::compare(&network, &replay)?;
     log::info!(
         "{}: widths {:?}, largest difference to tract {:.1e}",
@@ -110,6 +140,18 @@ fn load(path: &Path, stored: &[u8]) -> Result<OnnxModel, OnnxProblem> {
     })
 }
 
+/// Whether the file decides between two classes by the sign of one logit, which a Sigmoid makes a probability.
+fn is_one_logit(graph: &LogitGraph, stack: &LayerStack) -> Result<bool, OnnxProblem> {
+    let sigmoid = graph.final_ops.iter().any(|op| op.op() == "Sigmoid");
+    let is_one = stack.output_shape.iter().all(|&d| d == 1);
+    match graph.final_ops.iter().find(|op| op.has_two_classes()) {
+        Some(op) if !is_one => {
+            Err(op.refuse("has more than one probability beside its complement"))
+        }
+        _ => Ok(sigmoid && is_one),
+    }
+}
+
 /// The graph with the file's own operators for one image, and the input shape it was made for.
 fn load_unfolded(
     graph: &LogitGraph,
@@ -118,7 +160,7 @@ fn load_unfolded(
     let parsed = parse(unfolded::reader(), graph, directory)?;
     let mut first_error = None;
     for shape in graph.input.shapes()? {
-        let fact = f32::fact(&shape.dims).into();
+        let fact = input_type(graph).fact(&shape.dims).into();
         match parsed.clone().with_input_fact(0, fact).and_then(|m| m.into_typed()) {
             Ok(typed) => return Ok((shape, typed)),
             Err(error) => _ = first_error.get_or_insert(error),
@@ -133,13 +175,18 @@ fn load_running(
     directory: Option<&str>,
     dims: &[usize],
 ) -> Result<TypedModel, OnnxProblem> {
-    let parsed = parse(tract_onnx::onnx().with_ignore_value_info(true), graph, directory)?;
-    let typed = parsed.with_input_fact(0, f32::fact(dims).into()).and_then(|m| m.into_typed());
+    let parsed = parse(unfolded::standard_reader(), graph, directory)?;
+    let fact = input_type(graph).fact(dims).into();
+    let typed = parsed.with_input_fact(0, fact).and_then(|m| m.into_typed());
     typed.map_err(|e| OnnxProblem::tract(&e))
 }
 
+fn input_type(graph: &LogitGraph) -> DatumType {
+    if graph.input.is_double { f64::datum_type() } else { f32::datum_type() }
+}
+
 fn parse(
-    reader: Onnx,
+    reader: &Onnx,
     graph: &LogitGraph,
     directory: Option<&str>,
 ) -> Result<InferenceModel, OnnxProblem> {

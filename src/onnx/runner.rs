@@ -8,6 +8,7 @@ use tract_onnx::prelude::*;
 
 use super::error::OnnxProblem;
 use crate::judge::{Replay, ReplayFailure};
+use crate::network::widened;
 
 /// Graphs of more nodes are run as they are: tract's optimisation takes time quadratic in them.
 const MOST_OPTIMIZED: usize = 500;
@@ -21,6 +22,10 @@ pub struct TractRunner {
     inputs: usize,
     /// Logits of one image.
     outputs: usize,
+    /// Whether the file has one logit for two classes: that of the first class is 0.
+    zero_class: bool,
+    /// Whether the file computes in f64.
+    is_double: bool,
     /// Whether the graph has so many nodes that each run takes long.
     is_long: bool,
 }
@@ -37,12 +42,15 @@ impl TractRunner {
         shape: Vec<usize>,
         inputs: usize,
         outputs: usize,
+        zero_class: bool,
     ) -> Result<Self, OnnxProblem> {
+        let fact = model.input_fact(0).map_err(|e| OnnxProblem::tract(&e))?;
+        let is_double = fact.datum_type == f64::datum_type();
         let is_long = model.nodes.len() > MOST_OPTIMIZED;
         let optimized = if is_long { Ok(model) } else { model.into_optimized() };
         let plan = optimized.and_then(|model| model.into_runnable());
         let plan = plan.map_err(|e| OnnxProblem::tract(&e))?;
-        Ok(Self { plan, shape, inputs, outputs, is_long })
+        Ok(Self { plan, shape, inputs, outputs, zero_class, is_double, is_long })
     }
 
     /// Whether each run takes long.
@@ -62,10 +70,17 @@ impl TractRunner {
         // A batch that the file fixes is filled up with black images.
         let mut batch = x.to_vec();
         batch.resize(self.shape.iter().product(), 0.0);
-        let input = Tensor::from_shape(&self.shape, &batch).map_err(fail)?;
-        let output = self.plan.run(tvec!(input.into_tvalue())).map_err(fail)?;
-        let logits = output[0].to_plain_array_view::<f32>().map_err(fail)?;
-        Ok(logits.iter().copied().take(self.outputs).collect())
+        let input = match self.is_double {
+            true => Tensor::from_shape(&self.shape, &widened(&batch)),
+            false => Tensor::from_shape(&self.shape, &batch),
+        };
+        let output = self.plan.run(tvec!(input.map_err(fail)?.into_tvalue())).map_err(fail)?;
+        // Rounding f64 logits to f32 never turns their order around.
+        let logits = output[0].cast_to::<f32>().map_err(fail)?;
+        let logits = logits.to_plain_array_view::<f32>().map_err(fail)?;
+        let own = self.outputs - usize::from(self.zero_class);
+        let first = self.zero_class.then_some(0.0);
+        Ok(first.into_iter().chain(logits.iter().copied().take(own)).collect())
     }
 }
 

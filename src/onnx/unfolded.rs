@@ -1,8 +1,10 @@
-//! Operators whose constants tract would fold in f32, kept as the file has them.
+//! Operators that tract would take apart, kept as the file has them.
 //!
-//! tract turns a BatchNormalization into a rounded slope and shift, and the `beta` of a Gemm into a rounded bias. For the run of
-//! the file that is right: it is what tract computes. The network that bounds are proven for is the exact function, so its
-//! graph is read with the two operators below instead.
+//! tract turns a BatchNormalization into a rounded slope and shift, the `beta` of a Gemm into a rounded bias, and a PRelu into a
+//! comparison and a choice. For the run of the file that is right: it is what tract computes. The network that bounds are proven for is the
+//! exact function, so its graph is read with the operators below instead.
+
+use std::sync::LazyLock;
 
 use tract_onnx::model::{Onnx, ParsingContext};
 use tract_onnx::pb::NodeProto;
@@ -12,7 +14,7 @@ use tract_onnx::tract_hir::infer::InferenceOp;
 use tract_onnx::tract_hir::internal::*;
 use tract_onnx::tract_hir::ops::expandable::{Expansion, expand};
 
-use super::lower::{DoubleDouble, ExactAffine, FactorShift};
+use super::lower::{DoubleDouble, ExactAffine, FactorShift, LeakySlopes};
 
 /// f32 roundings of a slope and shift of a BatchNormalization, and of the two operations with them.
 const BATCH_NORM_OPERATIONS: usize = 8;
@@ -23,12 +25,26 @@ const GEMM_OPERATIONS: usize = 3;
 /// Below this a variance counts as 0: what flushing takes from it would matter.
 const SMALLEST_VARIANCE: f64 = 1e-30;
 
-/// tract's reader of ONNX files, with the operators that are not folded.
-pub(super) fn reader() -> Onnx {
-    let mut onnx = tract_onnx::onnx().with_ignore_value_info(true);
-    onnx.op_register.insert("Gemm", gemm);
-    onnx.op_register.insert("BatchNormalization", batch_normalization);
-    onnx
+/// tract's reader of ONNX files. It is made once: filling its table of operators takes longer than reading a small file.
+pub(super) fn standard_reader() -> &'static Onnx {
+    static STANDARD: LazyLock<Onnx> = LazyLock::new(|| {
+        let mut onnx = tract_onnx::onnx().with_ignore_value_info(true);
+        super::upsample::register(&mut onnx);
+        onnx
+    });
+    &STANDARD
+}
+
+/// The same with the operators that are not folded.
+pub(super) fn reader() -> &'static Onnx {
+    static UNFOLDED: LazyLock<Onnx> = LazyLock::new(|| {
+        let mut onnx = standard_reader().clone();
+        onnx.op_register.insert("Gemm", gemm);
+        onnx.op_register.insert("BatchNormalization", batch_normalization);
+        onnx.op_register.insert("PRelu", |ctx, node| unfolded(ctx, node, Kind::PRelu));
+        onnx
+    });
+    &UNFOLDED
 }
 
 type ParsedOp = (Box<dyn InferenceOp>, Vec<String>);
@@ -50,8 +66,11 @@ fn float(node: &NodeProto, name: &str, default: f32) -> f32 {
 
 /// tract's own operator, wired by us.
 fn unfolded(ctx: &ParsingContext, node: &NodeProto, kind: Kind) -> TractResult<ParsedOp> {
-    let standard = tract_onnx::onnx().op_register;
-    let builder = standard.0.get(&node.op_type).context("an operator that tract knows")?;
+    let builder = standard_reader()
+        .op_register
+        .0
+        .get(&node.op_type)
+        .context("an operator that tract knows")?;
     let (op, closures) = builder(ctx, node)?;
     let expansion = op.as_op().downcast_ref::<Box<dyn Expansion>>();
     let standard = expansion.context("an operator that tract expands")?.clone();
@@ -62,6 +81,7 @@ fn unfolded(ctx: &ParsingContext, node: &NodeProto, kind: Kind) -> TractResult<P
 enum Kind {
     Gemm { alpha: f32, beta: f32, transposed: [bool; 2] },
     BatchNorm { epsilon: f32 },
+    PRelu,
 }
 
 /// An operator with tract's rules for shapes and types.
@@ -93,7 +113,9 @@ impl Expansion for Unfolded {
     ) -> TractResult<TVec<OutletId>> {
         let constants: Option<Vec<Vec<f64>>> = match self.kind {
             Kind::Gemm { .. } => inputs[2..].iter().map(|&i| constant(model, i)).collect(),
-            Kind::BatchNorm { .. } => inputs[1..].iter().map(|&i| constant(model, i)).collect(),
+            Kind::BatchNorm { .. } | Kind::PRelu => {
+                inputs[1..].iter().map(|&i| constant(model, i)).collect()
+            }
         };
         let Some(constants) = constants else {
             if matches!(self.kind, Kind::Gemm { beta, .. } if beta != 0.0 && beta != 1.0) {
@@ -115,6 +137,12 @@ impl Expansion for Unfolded {
                 let values = bias.iter().map(|&c| gemm_values(alpha.into(), beta.into(), c));
                 let op = ExactAffine::new(shape, values.collect());
                 model.wire_node(prefix, op, &product)
+            }
+            Kind::PRelu => {
+                let shape = model.outlet_fact(inputs[1])?.shape.as_concrete();
+                let shape = shape.context("slopes of a known shape")?.to_vec();
+                let slopes = constants.into_iter().next().context("slopes")?;
+                model.wire_node(prefix, LeakySlopes::new(shape, slopes), &inputs[..1])
             }
             Kind::BatchNorm { epsilon } => {
                 let rank = model.outlet_fact(inputs[0])?.rank();
@@ -150,8 +178,11 @@ fn broadcast_shape(model: &TypedModel, outlet: OutletId) -> TractResult<Vec<usiz
 /// `alpha · ab + beta · c`.
 fn gemm_values(alpha: f64, beta: f64, c: f64) -> FactorShift {
     FactorShift {
-        // A product of two f32 is exact in f64.
-        shift: (beta * c).into(),
+        // Splitting infinity gives NaN; whoever meets the number refuses it as what it is.
+        shift: match c.is_finite() {
+            true => DoubleDouble::from(beta).times(c.into()),
+            false => c.into(),
+        },
         shift_offset: (beta * c).abs(),
         shift_reach: beta.abs().max(1.0) * c.abs().max(1.0),
         operations: GEMM_OPERATIONS,

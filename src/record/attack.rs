@@ -8,7 +8,7 @@ use super::contents::Contents;
 use super::json;
 use super::key::{Key, Resumable, StoredWitness};
 use super::stats::SolveStats;
-use crate::attack::{Answer, Attack};
+use crate::attack::{Answer, Attack, NotFinite};
 use crate::bounds::BoundMethod;
 use crate::data::Sample;
 use crate::judge::Verdict;
@@ -44,7 +44,12 @@ pub struct AttackRecord {
     pub norm: Norm,
     /// `adversarial`, `robust` or `unknown`.
     pub verdict: Verdict,
+    /// Why there is no answer, if there can be none: a logit of the image is not finite. The verdict is then `unknown`, the margins
+    /// are `null`, and `predicted` is merely the label of the largest logit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Largest `y_target − y_predicted` found, in `f64`.
+    #[serde(deserialize_with = "json::number_or_nan")]
     pub margin: f64,
     /// The same point's margin in tract's `f32` run of the file.
     #[serde(deserialize_with = "json::number_or_nan")]
@@ -104,6 +109,7 @@ impl AttackRecord {
             delta: attack.delta,
             norm: attack.norm,
             verdict: answer.verdict,
+            error: None,
             margin: point.value(),
             margin_f32: point.value_f32(),
             margin_png: answer.picture.as_ref().map(|picture| picture.value()),
@@ -123,6 +129,41 @@ impl AttackRecord {
 }
 
 impl AttackRecord {
+    /// Of an image that has no answer.
+    pub fn of_error(
+        sample: &Sample,
+        pair: (Label, Label),
+        attack: &Attack,
+        error: &NotFinite,
+    ) -> Self {
+        Self {
+            schema: ATTACK_SCHEMA.into(),
+            image: sample.index,
+            name: sample.name.clone(),
+            label: sample.label.map(|l| l.0),
+            predicted: pair.0.0,
+            target: pair.1.0,
+            delta: attack.delta,
+            norm: attack.norm,
+            verdict: Verdict::Unknown,
+            error: Some(error.to_string()),
+            margin: f64::NAN,
+            margin_f32: f64::NAN,
+            margin_png: None,
+            upper_bound: None,
+            gap: None,
+            bound_method: None,
+            optimal: false,
+            claimed_bound: None,
+            distance: 0.0,
+            changed_pixels: 0,
+            stats: SolveStats::none(Stop::Error),
+            seed: attack.search.seed,
+            png: None,
+            npy: None,
+        }
+    }
+
     /// What an adversary does, or would do: `4 → 9`.
     pub fn change_text(&self) -> String {
         change_text(self.predicted, self.target)
@@ -137,6 +178,7 @@ pub(crate) fn change_text(predicted: usize, target: usize) -> String {
 impl Resumable for AttackRecord {
     const CONTENTS: Contents = Contents::Attacks;
     const SCHEMA: &'static str = ATTACK_SCHEMA;
+    const HAS_PAGE: bool = true;
 
     fn key(&self) -> Key {
         Key { image: self.image, target: Some(self.target) }

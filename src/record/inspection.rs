@@ -40,6 +40,8 @@ pub struct LayerSize {
     pub inputs: usize,
     /// Its outputs.
     pub outputs: usize,
+    /// The outputs with a ReLU behind them; the others are handed on as they are.
+    pub relus: usize,
 }
 
 /// A node of the file.
@@ -61,6 +63,8 @@ pub enum NodeRole {
     Affine(usize),
     /// The ReLU behind this layer.
     Relu(usize),
+    /// Another piecewise-linear operator. The last of its neurons are in this layer.
+    Piecewise(usize),
     /// Only moves or copies numbers.
     Layout,
     /// Depends on no data.

@@ -34,6 +34,8 @@ pub trait Resumable: Clone + Send + Serialize + DeserializeOwned {
     const CONTENTS: Contents;
     /// The version of the record format.
     const SCHEMA: &'static str;
+    /// Whether `report.html` can be made of such records. A front end with records of its own has no page.
+    const HAS_PAGE: bool = false;
 
     /// Which work this is the result of.
     fn key(&self) -> Key;

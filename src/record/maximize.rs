@@ -111,6 +111,7 @@ impl MaximizeRecord {
 impl Resumable for MaximizeRecord {
     const CONTENTS: Contents = Contents::Maximum;
     const SCHEMA: &'static str = MAXIMIZE_SCHEMA;
+    const HAS_PAGE: bool = true;
 
     fn key(&self) -> Key {
         Key { image: 0, target: None }

@@ -14,13 +14,15 @@ pub(crate) enum ImageOutcome {
     Undecided,
     Attacked,
     Misclassified,
+    Error,
 }
 
 impl ImageOutcome {
     /// What one target says about an image. Where the true label is not known, the predicted one counts as true.
-    pub fn of(label: Option<usize>, predicted: usize, verdict: Verdict) -> Self {
-        match verdict {
-            _ if label.is_some_and(|label| label != predicted) => Self::Misclassified,
+    pub fn of(record: &AttackRecord) -> Self {
+        match record.verdict {
+            _ if record.error.is_some() => Self::Error,
+            _ if record.label.is_some_and(|label| label != record.predicted) => Self::Misclassified,
             Verdict::Robust => Self::Certified,
             Verdict::Unknown => Self::Undecided,
             Verdict::Adversarial => Self::Attacked,
@@ -29,7 +31,7 @@ impl ImageOutcome {
 
     /// What all of its records say about an image: the worst target counts.
     pub fn of_image(records: &[&AttackRecord]) -> Self {
-        let each = records.iter().map(|r| Self::of(r.label, r.predicted, r.verdict));
+        let each = records.iter().map(|record| Self::of(record));
         each.max().unwrap_or(Self::Certified)
     }
 }
@@ -45,6 +47,8 @@ pub struct ImageOutcomes {
     pub attacked: usize,
     /// Not predicted as labelled in the first place.
     pub misclassified: usize,
+    /// Without an answer: a logit is not finite.
+    pub errors: usize,
 }
 
 impl ImageOutcomes {
@@ -55,12 +59,13 @@ impl ImageOutcomes {
             ImageOutcome::Undecided => &mut self.undecided,
             ImageOutcome::Attacked => &mut self.attacked,
             ImageOutcome::Misclassified => &mut self.misclassified,
+            ImageOutcome::Error => &mut self.errors,
         } += 1;
     }
 
     /// Number of images.
     pub fn all(&self) -> usize {
-        self.certified + self.undecided + self.attacked + self.misclassified
+        self.certified + self.undecided + self.attacked + self.misclassified + self.errors
     }
 
     /// The share of images that are predicted as labelled and for which every asked target is excluded; of no images, 1.
@@ -100,11 +105,12 @@ mod tests {
             record(2, 2, "adversarial", ""),
             record(2, 3, "unknown", ""),
             record(3, 2, "robust", r#","label":7"#),
+            record(4, 2, "unknown", r#","label":7,"margin":null,"error":"a logit is inf""#),
         ];
         let outcomes = image_outcomes(&records);
         assert_eq!((outcomes.certified, outcomes.undecided), (1, 1));
         assert_eq!((outcomes.attacked, outcomes.misclassified), (1, 1));
-        assert_eq!(outcomes.certified_accuracy(), 0.25);
+        assert_eq!((outcomes.errors, outcomes.certified_accuracy()), (1, 0.2));
         assert_eq!(ImageOutcomes::default().certified_accuracy(), 1.0);
         let targets: Vec<usize> =
             by_image(&records)[&1].iter().map(|record| record.target).collect();

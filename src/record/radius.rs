@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
 use super::key::{Key, Resumable, StoredWitness};
+use crate::attack::NotFinite;
 use crate::data::Sample;
 use crate::network::Label;
 use crate::radius::{Radii, RadiusOptions, RadiusStop};
@@ -30,6 +31,10 @@ pub struct RadiusRecord {
     pub predicted: usize,
     /// Whether that is not the true label.
     pub misclassified: bool,
+    /// Why there is no answer, if there can be none: a logit of the image is not finite. The certified radius is then 0, and
+    /// `predicted` is merely the label of the largest logit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// The norm the radii are measured in.
     pub norm: Norm,
     /// The largest budget within which there is provably no adversary.
@@ -69,6 +74,7 @@ impl RadiusRecord {
             label: sample.label.map(|label| label.0),
             predicted: predicted.0,
             misclassified: sample.label.is_some_and(|label| label != predicted),
+            error: None,
             norm: options.norm,
             certified_radius: radii.certified,
             attack_radius: radii.attacked(),
@@ -82,6 +88,18 @@ impl RadiusRecord {
         }
     }
 
+    /// Of an image that has no answer.
+    pub fn of_error(
+        sample: &Sample,
+        predicted: Label,
+        options: &RadiusOptions,
+        error: &NotFinite,
+    ) -> Self {
+        let nothing = Radii { certified: 0.0, adversary: None, stop: RadiusStop::Error };
+        let record = Self::new(sample, predicted, options, &nothing, 0.0);
+        Self { error: Some(error.to_string()), misclassified: false, ..record }
+    }
+
     /// How much farther away the nearest known adversary is than the proof reaches; at best 1.
     pub fn ratio(&self) -> Option<f64> {
         let attacked = self.attack_radius.filter(|_| self.certified_radius > 0.0)?;
@@ -92,6 +110,7 @@ impl RadiusRecord {
 impl Resumable for RadiusRecord {
     const CONTENTS: Contents = Contents::Radii;
     const SCHEMA: &'static str = RADIUS_SCHEMA;
+    const HAS_PAGE: bool = true;
 
     fn key(&self) -> Key {
         Key { image: self.image, target: None }

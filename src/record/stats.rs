@@ -33,6 +33,23 @@ pub struct SolveStats {
 }
 
 impl SolveStats {
+    /// Nothing was done.
+    pub fn none(stop: Stop) -> Self {
+        Self {
+            starts: 0,
+            regions: 0,
+            lps: 0,
+            iterations: 0,
+            nodes: 0,
+            depth: 0,
+            open_nodes: 0,
+            bound_trace: Vec::new(),
+            seconds: 0.0,
+            seconds_to_best: 0.0,
+            stop,
+        }
+    }
+
     /// Of a solution that took so many seconds.
     pub fn new(solution: &Solution, seconds: f64) -> Self {
         let (search, tree) = (&solution.search, &solution.tree);

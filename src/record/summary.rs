@@ -60,7 +60,8 @@ impl Summarize<AttackRecord> for AttackSummary {
         for of_image in by_image(records).values() {
             let first = of_image[0];
             summary.labelled += usize::from(first.label.is_some());
-            summary.correct += usize::from(first.label == Some(first.predicted));
+            let is_correct = first.error.is_none() && first.label == Some(first.predicted);
+            summary.correct += usize::from(is_correct);
             summary.images.add(ImageOutcome::of_image(of_image));
         }
         summary
@@ -78,6 +79,8 @@ pub struct RadiusSummary {
     pub interrupted: bool,
     /// Images that are not predicted as labelled.
     pub misclassified: usize,
+    /// Images without an answer: a logit is not finite.
+    pub errors: usize,
     /// Images without a known adversary.
     pub without_adversary: usize,
     /// Of the certified radii.
@@ -102,7 +105,10 @@ impl Summarize<RadiusRecord> for RadiusSummary {
             records: records.len(),
             interrupted,
             misclassified: count(|record| record.misclassified),
-            without_adversary: count(|record| record.attack_radius.is_none()),
+            errors: count(|record| record.error.is_some()),
+            without_adversary: count(|record| {
+                record.attack_radius.is_none() && record.error.is_none()
+            }),
             certified: Averages::of(&certified_radii),
             attacked: Averages::of(&attack_radii),
             certified_radii,

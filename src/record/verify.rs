@@ -150,6 +150,7 @@ impl VerifyRecord {
 impl Resumable for VerifyRecord {
     const CONTENTS: Contents = Contents::Instances;
     const SCHEMA: &'static str = VERIFY_SCHEMA;
+    const HAS_PAGE: bool = true;
 
     fn key(&self) -> Key {
         Key { image: self.instance.instance, target: None }

@@ -1,7 +1,7 @@
 //! Verdicts for CI systems: a JUnit file with a test case per image. The only file that says `quick_xml`.
 //!
 //! A case fails when some target has an adversary, or when the image is misclassified. It passes when every target is proved
-//! impossible. Otherwise it is skipped. An image without all its records is an error.
+//! impossible. Otherwise it is skipped. An image without all its records, or with logits that are not finite, is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -121,6 +121,7 @@ impl TestCase {
             ImageOutcome::Undecided => (TestOutcome::Skipped, "unknown"),
             ImageOutcome::Attacked => (TestOutcome::Fails, "adversarial"),
             ImageOutcome::Misclassified => (TestOutcome::Fails, "misclassified"),
+            ImageOutcome::Error => (TestOutcome::Error, "error"),
         };
         let targets = |verdict: Verdict| -> String {
             let of_verdict = records.iter().filter(|record| record.verdict == verdict);
@@ -136,6 +137,7 @@ impl TestCase {
                 let label = first.label.unwrap_or(first.predicted);
                 format!("predicted as {}, labelled {label}", first.predicted)
             }
+            ImageOutcome::Error => first.error.clone().unwrap_or_default(),
         };
         let mut name = format!("image {}", first.image);
         if let Some(file) = &first.name {
@@ -175,6 +177,9 @@ impl TestCase {
 /// `target 9: adversarial, margin 1.8032, bound 4.1681, distance 5.0000`
 fn detail(record: &AttackRecord) -> String {
     let mut line = format!("target {}: {}", record.target, record.verdict);
+    if record.error.is_some() {
+        return line + "\n";
+    }
     line += &format!(", margin {:.4}", record.margin);
     if let Some(bound) = record.upper_bound {
         line += &format!(", bound {bound:.4}");
@@ -223,10 +228,11 @@ mod tests {
             record(3, 0, "robust", r#","seconds":0.25"#),
             record(4, 7, "adversarial", r#","margin":1.5,"npy":"adversarial/4_c1_w7.npy""#),
             record(5, 2, "robust", r#","label":8"#),
+            record(6, 2, "unknown", r#","margin":null,"error":"gives inf for label 0""#),
         ];
         let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="rw-adv m.onnx l1 5" tests="4" failures="2" errors="0" skipped="1" time="1.000">
-  <testsuite name="rw-adv m.onnx l1 5" tests="4" failures="2" errors="0" skipped="1" time="1.000">
+<testsuites name="rw-adv m.onnx l1 5" tests="5" failures="2" errors="1" skipped="1" time="1.000">
+  <testsuite name="rw-adv m.onnx l1 5" tests="5" failures="2" errors="1" skipped="1" time="1.000">
     <testcase classname="rw-adv m.onnx l1 5" name="image 0" time="0.500"/>
     <testcase classname="rw-adv m.onnx l1 5" name="image 3" time="0.500">
       <skipped type="unknown" message="not excluded: 2">target 0: robust, margin -1.0000, distance 1.5000
@@ -240,6 +246,10 @@ target 2: unknown, margin -1.0000, bound 2.0000, distance 1.5000
     <testcase classname="rw-adv m.onnx l1 5" name="image 5" time="0.000">
       <failure type="misclassified" message="predicted as 1, labelled 8">target 2: robust, margin -1.0000, distance 1.5000
 </failure>
+    </testcase>
+    <testcase classname="rw-adv m.onnx l1 5" name="image 6" time="0.000">
+      <error type="error" message="gives inf for label 0">target 2: unknown
+</error>
     </testcase>
   </testsuite>
 </testsuites>

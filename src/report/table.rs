@@ -4,13 +4,14 @@ use crate::record::AttackRecord;
 use crate::record::json::{self, Fields};
 
 /// The columns, the most important first. Lists, such as `bound_trace`, have no column.
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 33] = [
     "image",
     "name",
     "label",
     "predicted",
     "target",
     "verdict",
+    "error",
     "margin",
     "upper_bound",
     "gap",
@@ -71,7 +72,7 @@ mod tests {
     fn every_field_is_a_column_unless_it_is_a_list() {
         let records = [
             record(0, 2, "robust", ""),
-            record(1, 2, "unknown", r#","name":"a.png","bound_trace":[[0.5,2.0]]"#),
+            record(1, 2, "unknown", r#","name":"a.png","error":"no","bound_trace":[[0.5,2.0]]"#),
         ];
         let table = Table::of(&records);
         let fields: BTreeSet<&str> =

@@ -247,9 +247,15 @@ impl<'j, J: Job> Batch<'j, J> {
         let (mut store, files) = output.unzip();
         for (item, key) in left.iter().flat_map(|(item, keys)| keys.iter().map(move |&k| (item, k)))
         {
-            let Some((answer, seconds)) = answer_of(key) else { continue };
-            let mut record = job.record(item, key, answer, seconds);
-            job.store(item, answer, &mut record, files.as_ref())?;
+            let record = match (job.error_record(item, key), answer_of(key)) {
+                (Some(record), _) => record,
+                (None, None) => continue,
+                (None, Some((answer, seconds))) => {
+                    let mut record = job.record(item, key, answer, seconds);
+                    job.store(item, answer, &mut record, files.as_ref())?;
+                    record
+                }
+            };
             store.as_mut().map_or(Ok(()), |store| store.keep(&record))?;
             records.push(record);
         }
@@ -281,7 +287,7 @@ fn finish<J: Job>(
     if contents.has_summary() && !store.is_attempt {
         write_summary(directory, J::Record::SCHEMA, summary, settings, elapsed)?;
     }
-    if !store.is_attempt {
+    if J::Record::HAS_PAGE && !store.is_attempt {
         write_report(directory)?;
     }
     Ok(())
@@ -335,6 +341,9 @@ impl<'s, J: Job> Worker<'_, 's, J> {
     }
 
     fn solve(&self, item: &J::Item, shared: &J::Shared, key: Key) -> Result<(), RunError> {
+        if let Some(record) = self.job.error_record(item, key) {
+            return self.with_output(|output| output.add(record));
+        }
         let budget = Budget::start(self.limits.time, Some(self.limits.cancelled));
         let state = WorkState::new(J::Record::CONTENTS, key, self.clock.elapsed());
         let tell = |state: &WorkState| self.with_output(|output| output.sink.working(state));

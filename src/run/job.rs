@@ -34,6 +34,12 @@ pub trait Job: Sync {
     /// Prepares what the targets of an item share.
     fn share(&self, item: &Self::Item) -> Self::Shared;
 
+    /// The record of an item that cannot have an answer. The run goes on with the next one.
+    fn error_record(&self, item: &Self::Item, key: Key) -> Option<Self::Record> {
+        let _ = (item, key);
+        None
+    }
+
     /// Answers one question.
     ///
     /// # Errors

@@ -109,6 +109,10 @@ where
         self.job.share(item)
     }
 
+    fn error_record(&self, item: &J::Item, key: Key) -> Option<J::Record> {
+        self.job.error_record(item, key)
+    }
+
     fn solve(
         &self,
         item: &J::Item,

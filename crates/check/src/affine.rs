@@ -1,5 +1,7 @@
 //! Affine operations of a file, what they are off by in f32, and functions pulled back through them.
 
+use std::sync::Arc;
+
 use crate::number::{Number, gamma};
 
 /// Whose results are bounded.
@@ -54,22 +56,157 @@ impl Uncertain {
     }
 }
 
+/// A matrix by rows, one for each output.
+#[derive(Clone, Debug)]
+pub struct Matrix<T> {
+    pub inputs: usize,
+    pub outputs: usize,
+    /// The weights of all rows.
+    weights: Vec<T>,
+    /// Where rows begin in it, and the inputs of its weights, if rows do not have all of them.
+    sparse: Option<(Vec<usize>, Vec<usize>)>,
+}
+
+impl<T: Clone> Matrix<T> {
+    /// All weights, row by row.
+    pub fn dense(weights: Vec<T>, inputs: usize) -> Self {
+        Self { inputs, outputs: weights.len() / inputs, weights, sparse: None }
+    }
+
+    /// Rows of some inputs with their weights.
+    pub fn sparse(inputs: usize, rows: &[Vec<(usize, T)>]) -> Self {
+        let starts = rows.iter().scan(0, |end, row| {
+            *end += row.len();
+            Some(*end)
+        });
+        let starts = [0].into_iter().chain(starts).collect();
+        let (columns, weights) = rows.iter().flatten().cloned().unzip();
+        Self { inputs, outputs: rows.len(), weights, sparse: Some((starts, columns)) }
+    }
+
+    fn map<U>(&self, of: impl Fn(&T) -> U) -> Matrix<U> {
+        let Self { inputs, outputs, weights, sparse } = self;
+        let weights = weights.iter().map(of).collect();
+        Matrix { inputs: *inputs, outputs: *outputs, weights, sparse: sparse.clone() }
+    }
+
+    /// The inputs of a row's weights, if they are not all of them, and the weights.
+    fn row(&self, j: usize) -> (Option<&[usize]>, &[T]) {
+        match &self.sparse {
+            None => (None, &self.weights[j * self.inputs..][..self.inputs]),
+            Some((starts, columns)) => {
+                let here = starts[j]..starts[j + 1];
+                (Some(&columns[here.clone()]), &self.weights[here])
+            }
+        }
+    }
+
+    /// The only input of each row and its weight, if none has more.
+    pub fn selection(&self) -> Option<Vec<(usize, &T)>> {
+        let only = |j: usize| match self.row(j) {
+            (Some([input]), [weight]) => Some((*input, weight)),
+            _ => None,
+        };
+        (0..self.outputs).map(only).collect()
+    }
+}
+
+impl<N: Number> Matrix<N> {
+    /// At least `Σ weight · value` of a row, where nothing is negative.
+    fn sum_up(&self, j: usize, values: &[N]) -> N {
+        match self.row(j) {
+            (None, row) => N::sum_up(row, values),
+            (Some(columns), row) => {
+                let values: Vec<N> = columns.iter().map(|&i| values[i].clone()).collect();
+                N::sum_up(row, &values)
+            }
+        }
+    }
+
+    /// A row with all inputs.
+    pub fn whole_row(&self, j: usize) -> Vec<N> {
+        match self.row(j) {
+            (None, row) => row.to_vec(),
+            (Some(columns), row) => {
+                let mut whole = vec![N::zero(); self.inputs];
+                columns.iter().zip(row).for_each(|(&i, weight)| whole[i] = weight.clone());
+                whole
+            }
+        }
+    }
+
+    /// Functions of its results become functions of its inputs.
+    fn pull_back(&self, rows: &[N], count: usize) -> Vec<N> {
+        let mut below = vec![N::zero(); count * self.inputs];
+        if self.sparse.is_none() {
+            N::add_product(&mut below, rows, &self.weights, self.outputs, self.inputs);
+            return below;
+        }
+        for (below, row) in below.chunks_mut(self.inputs).zip(rows.chunks(self.outputs)) {
+            for (j, q) in row.iter().enumerate().filter(|(_, q)| **q != N::zero()) {
+                let (columns, weights) = self.row(j);
+                for (&i, weight) in columns.unwrap_or_default().iter().zip(weights) {
+                    below[i] = below[i].add(&q.mul(weight));
+                }
+            }
+        }
+        below
+    }
+}
+
 /// An affine operation of a vector.
 #[derive(Clone, Debug)]
 pub enum Step<T> {
-    /// A matrix, one row of `inputs` weights for each output.
-    Dense { weights: Vec<T>, inputs: usize },
+    Matrix(Matrix<T>),
     /// One factor for each value.
     Scale(Vec<T>),
     /// One number to add to each value.
     Shift(Vec<T>),
 }
 
+impl Step<Uncertain> {
+    /// How many results it has, of so many inputs.
+    pub fn outputs(&self, inputs: usize) -> usize {
+        if let Self::Matrix(matrix) = self { matrix.outputs } else { inputs }
+    }
+
+    /// The same for `own` of the values, with `others` behind them, or before them, that stay as they are.
+    pub fn beside(&self, own: usize, others: usize, behind: bool) -> Self {
+        let around = |mut list: Vec<Uncertain>, neutral: f64| {
+            let neutral = vec![Uncertain::exact(neutral); others];
+            if behind {
+                list.splice(0..0, neutral).for_each(drop)
+            } else {
+                list.extend(neutral)
+            }
+            list
+        };
+        match self {
+            Self::Scale(factors) => Self::Scale(around(factors.clone(), 1.0)),
+            Self::Shift(by) => Self::Shift(around(by.clone(), 0.0)),
+            Self::Matrix(matrix) => {
+                let first = if behind { others } else { 0 };
+                let row = |j: usize| {
+                    let (columns, weights) = matrix.row(j);
+                    let column = |k: usize| columns.map_or(k, |columns| columns[k]);
+                    (0..weights.len()).map(|k| (first + column(k), weights[k])).collect()
+                };
+                let stays =
+                    |i: usize| vec![(if behind { i } else { own + i }, Uncertain::exact(1.0))];
+                let mut rows: Vec<Vec<_>> = (0..matrix.outputs).map(row).collect();
+                let at = if behind { 0 } else { rows.len() };
+                rows.splice(at..at, (0..others).map(stays)).for_each(drop);
+                Self::Matrix(Matrix::sparse(own + others, &rows))
+            }
+        }
+    }
+}
+
 /// A file's operations: layers of affine ones, with a ReLU between two layers.
 #[derive(Clone, Debug)]
 pub struct Chain {
     pub inputs: usize,
-    pub layers: Vec<Vec<Step<Uncertain>>>,
+    pub layers: Vec<Vec<Arc<Step<Uncertain>>>>,
 }
 
 impl Chain {
@@ -79,7 +216,7 @@ impl Chain {
     }
 
     pub fn push(&mut self, step: Step<Uncertain>) {
-        self.layers.last_mut().expect("there is a layer").push(step);
+        self.layers.last_mut().expect("there is a layer").push(Arc::new(step));
     }
 
     pub fn relu(&mut self) {
@@ -91,10 +228,12 @@ impl Chain {
 #[derive(Clone, Debug)]
 pub struct Affine<N> {
     step: Step<N>,
-    /// The magnitudes of a matrix's weights.
-    magnitudes: Vec<N>,
+    /// A matrix with the magnitudes of its weights.
+    magnitudes: Option<Matrix<N>>,
     /// How far factors or summands may be off.
     off: Vec<N>,
+    /// Additions that a summand may go through: those of the sum before it, too, if a run begins with it.
+    additions: usize,
     arithmetic: Arithmetic,
     pub outputs: usize,
 }
@@ -113,33 +252,41 @@ pub struct Results<N> {
 }
 
 impl<N: Number> Affine<N> {
-    pub fn new(step: &Step<Uncertain>, inputs: usize, arithmetic: Arithmetic) -> Self {
+    /// `before` is the number of terms of the sum that its inputs are, if they are one.
+    pub fn new(
+        step: &Step<Uncertain>,
+        inputs: usize,
+        before: usize,
+        arithmetic: Arithmetic,
+    ) -> Self {
         let values = |all: &[Uncertain]| all.iter().map(|u| N::of(u.value)).collect::<Vec<N>>();
         let off = |u: &Uncertain| {
             if arithmetic == Arithmetic::F32 { u.f32.max(u.exact) } else { u.exact }
         };
         let offs = |all: &[Uncertain]| all.iter().map(|u| N::of(off(u))).collect();
         let (step, off, outputs) = match step {
-            Step::Dense { weights, inputs } => {
-                let outputs = weights.len() / inputs;
-                (Step::Dense { weights: values(weights), inputs: *inputs }, Vec::new(), outputs)
+            Step::Matrix(matrix) => {
+                (Step::Matrix(matrix.map(|u| N::of(u.value))), Vec::new(), matrix.outputs)
             }
             Step::Scale(factors) => (Step::Scale(values(factors)), offs(factors), inputs),
             Step::Shift(by) => (Step::Shift(values(by)), offs(by), inputs),
         };
         let magnitudes = match &step {
-            Step::Dense { weights, .. } => weights.iter().map(N::magnitude).collect(),
-            _ => Vec::new(),
+            Step::Matrix(matrix) => Some(matrix.map(N::magnitude)),
+            _ => None,
         };
-        Self { step, magnitudes, off, arithmetic, outputs }
+        Self { step, magnitudes, off, additions: before + 1, arithmetic, outputs }
     }
 
-    /// The magnitudes of its weights, by rows of so many, if it is a matrix.
-    pub fn magnitudes(&self) -> Option<(&[N], usize)> {
-        match &self.step {
-            Step::Dense { inputs, .. } => Some((&self.magnitudes, *inputs)),
-            _ => None,
-        }
+    /// The number of terms of its sums, if it has any: `before`, if they are those of an earlier operation.
+    pub fn terms(&self, before: usize) -> usize {
+        let Some(matrix) = &self.magnitudes else { return before };
+        (0..self.outputs).map(|j| matrix.row(j).1.len()).max().unwrap_or(0)
+    }
+
+    /// The magnitudes of its weights, if it is a matrix.
+    pub fn magnitudes(&self) -> Option<&Matrix<N>> {
+        self.magnitudes.as_ref()
     }
 
     /// Whether nothing is rounded and no number is uncertain.
@@ -153,19 +300,27 @@ impl<N: Number> Affine<N> {
         let (mut magnitudes, mut off) = (Vec::new(), Vec::new());
         for j in 0..self.outputs {
             // The sum of magnitudes, what may be off before rounding, and the number of operations.
-            let (sum, own, operations) = match &self.step {
-                Step::Dense { inputs: many, .. } => {
-                    let row = &self.magnitudes[j * many..][..*many];
-                    let sum = sums.map_or_else(|| N::sum_up(row, inputs), |sums| sums[j].clone());
-                    (sum, N::zero(), *many)
+            let (sum, own, operations) = match (&self.step, &self.magnitudes) {
+                (Step::Matrix(_), matrix) => {
+                    let matrix = matrix.as_ref().expect("made of the matrix");
+                    let sum = sums.map_or_else(|| matrix.sum_up(j, inputs), |sums| sums[j].clone());
+                    let (columns, row) = matrix.row(j);
+                    // A value that is only moved is not rounded.
+                    let is_moved = columns.is_some() && matches!(row, [w] if *w == N::of(1.0));
+                    (sum, N::zero(), if is_moved { 0 } else { row.len() })
                 }
-                Step::Scale(factors) => {
+                (Step::Scale(factors), _) => {
                     let own = self.off[j].mul_up(&inputs[j]);
                     (factors[j].magnitude().mul_up(&inputs[j]).add_up(&own), own, 1)
                 }
-                Step::Shift(by) => {
-                    let own = self.off[j].clone();
-                    (inputs[j].add_up(&by[j].magnitude()).add_up(&own), own, 1)
+                (Step::Shift(by), _) => {
+                    let by = by[j].magnitude();
+                    let mut own = self.off[j].clone();
+                    if self.arithmetic == Arithmetic::F32 {
+                        let gamma = gamma(self.additions, F32_ROUNDOFF).min(HUGE);
+                        own = own.add_up(&by.mul_up(&N::of(gamma)));
+                    }
+                    (inputs[j].add_up(&by).add_up(&own), own, 1)
                 }
             };
             let mut own = if noise { own } else { N::zero() };
@@ -184,9 +339,10 @@ impl<N: Number> Affine<N> {
     pub fn reach(&self, inputs: &[N]) -> (Vec<N>, usize) {
         let (one, at_least_one) = (N::of(1.0), |x: &N| x.magnitude().larger(&N::of(1.0)));
         match &self.step {
-            Step::Dense { inputs: many, .. } => {
-                let rows = self.magnitudes.chunks(*many).map(|row| row.iter().map(at_least_one));
-                (rows.map(|row| N::sum_up(&row.collect::<Vec<_>>(), inputs)).collect(), *many + 1)
+            Step::Matrix(matrix) => {
+                let large = matrix.map(at_least_one);
+                let most = (0..self.outputs).map(|j| large.row(j).1.len()).max().unwrap_or(0);
+                ((0..self.outputs).map(|j| large.sum_up(j, inputs)).collect(), most + 1)
             }
             Step::Scale(factors) => {
                 let factor = |j: usize| at_least_one(&factors[j]).add_up(&self.off[j]);
@@ -203,8 +359,9 @@ impl<N: Number> Affine<N> {
     /// How far results may be apart if inputs are so far apart.
     pub fn spread(&self, inputs: &[N]) -> Vec<N> {
         match &self.step {
-            Step::Dense { inputs: many, .. } => {
-                self.magnitudes.chunks(*many).map(|row| N::sum_up(row, inputs)).collect()
+            Step::Matrix(_) => {
+                let sum_up = |j| self.magnitudes.as_ref().map(|matrix| matrix.sum_up(j, inputs));
+                (0..self.outputs).filter_map(sum_up).collect()
             }
             Step::Scale(factors) => {
                 let factor = |j: usize| factors[j].magnitude().add_up(&self.off[j]);
@@ -233,11 +390,7 @@ impl<N: Number> Affine<N> {
             }
         }
         match &self.step {
-            Step::Dense { weights, inputs } => {
-                let mut below = vec![N::zero(); constants.len() * inputs];
-                N::add_product(&mut below, &rows, weights, self.outputs, *inputs);
-                below
-            }
+            Step::Matrix(matrix) => matrix.pull_back(&rows, constants.len()),
             Step::Scale(factors) => {
                 let factors = factors.iter().cycle();
                 rows.iter().zip(factors).map(|(q, factor)| q.mul(factor)).collect()

@@ -1,6 +1,6 @@
 //! The first layer: its pre-activations are affine functions of the input.
 
-use crate::affine::Affine;
+use crate::affine::{Affine, Matrix};
 use crate::network::Network;
 use crate::number::Number;
 use crate::relax::{Line, LinePair};
@@ -79,34 +79,53 @@ pub fn first_noise<N: Number>(
     for (m, cap) in set.moves.iter().zip(&room.caps) {
         reach[m.input] = reach[m.input].larger(cap);
     }
-    // How much a value changes at most for a unit of its own input; nothing is known behind a matrix.
-    let mut spread = Some(vec![N::of(1.0); centre.len()]);
+    // The only input that each value depends on, and how much it changes at most for a unit of that; nothing is known behind sums.
+    let mut spread: Option<Vec<(usize, N)>> =
+        Some((0..centre.len()).map(|i| (i, N::of(1.0))).collect());
     let mut noise = vec![N::zero(); centre.len()];
     let inputs: Vec<N> = centre.iter().zip(&reach).map(|(c, r)| c.add_up(r)).collect();
     let flushed = network.flushed(0, &inputs)?;
     for step in &network.layers[0] {
         let largest: Vec<N> = match &spread {
-            Some(spread) => (0..centre.len())
-                .map(|i| centre[i].add_up(&spread[i].mul_up(&reach[i])).add_up(&noise[i]))
+            Some(spread) => spread
+                .iter()
+                .enumerate()
+                .map(|(k, (i, by))| centre[k].add_up(&by.mul_up(&reach[*i])).add_up(&noise[k]))
                 .collect(),
             None => centre.clone(),
         };
         let sums = match (step.magnitudes(), &spread) {
-            (Some((weights, inputs)), Some(spread)) => {
+            (Some(matrix), Some(spread)) => {
                 let still: Vec<N> = centre.iter().zip(&noise).map(|(c, n)| c.add_up(n)).collect();
-                let sum = |row: &[N]| {
-                    let by_move = |m: &Move| row[m.input].mul_up(&spread[m.input]);
-                    let moved: Vec<N> = set.moves.iter().map(by_move).collect();
-                    N::sum_up(row, &still).add_up(&room.support_of_box_and_budget(&moved))
+                let sum = |j: usize| {
+                    let row = matrix.whole_row(j);
+                    let mut by_input = vec![N::zero(); reach.len()];
+                    for (weight, (i, by)) in row.iter().zip(spread) {
+                        by_input[*i] = by_input[*i].add_up(&weight.mul_up(by));
+                    }
+                    let moved: Vec<N> =
+                        set.moves.iter().map(|m| by_input[m.input].clone()).collect();
+                    N::sum_up(&row, &still).add_up(&room.support_of_box_and_budget(&moved))
                 };
-                Some(weights.chunks(inputs).map(sum).collect::<Vec<N>>())
+                Some((0..matrix.outputs).map(sum).collect::<Vec<N>>())
             }
             _ => None,
         };
         let results = step.results(&largest, sums.as_deref(), true);
         noise =
             step.spread(&noise).iter().zip(&results.off).map(|(n, off)| n.add_up(off)).collect();
-        spread = spread.filter(|_| step.magnitudes().is_none()).map(|spread| step.spread(&spread));
+        let kept = step.magnitudes().map(Matrix::selection);
+        let next = spread.and_then(|spread| match kept {
+            None => {
+                let (sources, by): (Vec<usize>, Vec<N>) = spread.into_iter().unzip();
+                Some(sources.into_iter().zip(step.spread(&by)).collect())
+            }
+            Some(rows) => {
+                let moved = |(k, w): (usize, &N)| (spread[k].0, spread[k].1.mul_up(w));
+                Some(rows?.into_iter().map(moved).collect())
+            }
+        });
+        spread = next;
         centre = match &spread {
             Some(_) => step.results(&centre, None, false).magnitudes,
             None => results.magnitudes,

@@ -24,10 +24,11 @@ impl<N: Number> Network<N> {
     pub fn new(chain: &Chain, arithmetic: Arithmetic) -> Result<Self, String> {
         let (mut width, mut layers, mut widths) = (chain.inputs, Vec::new(), Vec::new());
         for steps in &chain.layers {
-            let mut layer = Vec::new();
+            let (mut layer, mut terms) = (Vec::new(), 0);
             for step in steps {
-                let affine = Affine::new(step, width, arithmetic);
-                let takes = affine.magnitudes().map_or(width, |(_, inputs)| inputs);
+                let affine = Affine::new(step, width, terms, arithmetic);
+                terms = affine.terms(terms);
+                let takes = affine.magnitudes().map_or(width, |matrix| matrix.inputs);
                 if takes != width {
                     return Err(format!("a layer takes {takes} values and gets {width}"));
                 }

@@ -32,8 +32,12 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Prey {
-    /// Networks with awkward numbers, in rational arithmetic and in tract's f32
-    Networks,
+    /// Networks with awkward numbers, in exact arithmetic and in tract's f32
+    Networks {
+        /// Write each model, with what was said of it, to this directory: for scripts/hunt_onnxruntime.py
+        #[arg(long, value_name = "DIR")]
+        keep: Option<PathBuf>,
+    },
     /// Damaged files
     Readers {
         /// Only this one
@@ -51,7 +55,12 @@ fn main() -> Result<ExitCode> {
     std::panic::set_hook(Box::new(|_| ()));
     let directory = scratch()?;
     let findings = match &args.prey {
-        Prey::Networks => networks(&args, directory.path())?,
+        Prey::Networks { keep } => {
+            if let Some(keep) = keep {
+                std::fs::create_dir_all(keep).with_context(|| keep.display().to_string())?;
+            }
+            networks(&args, directory.path(), keep.as_deref())?
+        }
         Prey::Readers { reader, project } => {
             let wanted = |r: &Reader| reader.as_ref().is_none_or(|name| name == r.name());
             let mut findings = 0;
@@ -80,7 +89,7 @@ fn tell(line: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{line}").context("stdout")
 }
 
-fn networks(args: &Args, directory: &Path) -> Result<u64> {
+fn networks(args: &Args, directory: &Path, keep: Option<&Path>) -> Result<u64> {
     let begun = Instant::now();
     let (mut cases, mut findings) = (0, 0);
     let mut outcomes: BTreeMap<String, u64> = BTreeMap::new();
@@ -89,7 +98,7 @@ fn networks(args: &Args, directory: &Path) -> Result<u64> {
             break;
         }
         cases += 1;
-        let run = std::panic::catch_unwind(|| networks::run(seed, directory));
+        let run = std::panic::catch_unwind(|| networks::run_and_keep(seed, directory, keep));
         let name = match run.unwrap_or_else(|_| Err("it panicked".into())) {
             Ok(Outcome::Refused(refusal)) => format!("refused: {refusal:?}"),
             Ok(Outcome::Fine(verdict)) => verdict.to_string(),

@@ -1,6 +1,5 @@
 //! Networks as lists of the file's own operations: written as ONNX, and worked out in rational numbers.
 
-use num_traits::Zero;
 use rand::{Rng, RngExt};
 
 use crate::numbers::{Exact, Scale, exact, relu, square_root, weight};
@@ -220,25 +219,26 @@ impl Operation {
     }
 
     fn apply(&self, x: &[Exact]) -> Vec<Exact> {
-        let each = |numbers: &[f32], f: fn(&Exact, Exact) -> Exact| -> Vec<Exact> {
-            x.iter().zip(numbers).map(|(x, &number)| f(x, exact(number.into()))).collect()
+        let each = |numbers: &[f32], f: fn(&Exact, &Exact) -> Exact| -> Vec<Exact> {
+            x.iter().zip(numbers).map(|(x, &number)| f(x, &exact(number.into()))).collect()
         };
         match self {
             Self::MatMul { weights, outputs } => product(x, weights, *outputs),
             Self::Gemm { weights, bias, alpha_beta, .. } => {
                 let [alpha, beta] = alpha_beta.map(|v| exact(v.into()));
                 let product = product(x, weights, bias.len());
-                let sum = |(v, &c): (Exact, &f32)| v * &alpha + exact(c.into()) * &beta;
+                let sum = |(v, &c): (Exact, &f32)| &v * &alpha + &(&exact(c.into()) * &beta);
                 product.into_iter().zip(bias).map(sum).collect()
             }
             Self::Mul(numbers) => each(numbers, |x, c| x * c),
-            Self::Div(numbers) => each(numbers, |x, c| x / c),
-            Self::Add(numbers) => each(numbers, |x, c| x + c),
+            Self::Div(numbers) => each(numbers, |x, c| x.over(c)),
+            Self::Add(numbers) => each(numbers, |x, c| x.clone() + c),
             Self::BatchNorm([scale, bias, mean, variance]) => {
                 let one = |(i, x): (usize, &Exact)| {
                     let of = |numbers: &[f32]| exact(numbers[i].into());
-                    let deviation = square_root(&(of(variance) + exact(EPSILON.into())));
-                    of(scale) * (x - of(mean)) / deviation + of(bias)
+                    let deviation = square_root(&(of(variance) + &exact(EPSILON.into())));
+                    let scaled = &of(scale) * &(x.clone() - &of(mean));
+                    scaled.over(&deviation) + &of(bias)
                 };
                 x.iter().enumerate().map(one).collect()
             }
@@ -251,7 +251,7 @@ fn product(x: &[Exact], weights: &[f32], outputs: usize) -> Vec<Exact> {
     let column = |j: usize| {
         x.iter().enumerate().fold(Exact::zero(), |sum, (i, x)| {
             let weight = weights[i * outputs + j];
-            if weight == 0.0 { sum } else { sum + x * exact(weight.into()) }
+            if weight == 0.0 { sum } else { sum + &(x * &exact(weight.into())) }
         })
     };
     (0..outputs).map(column).collect()

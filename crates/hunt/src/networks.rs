@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use num_traits::{Signed, ToPrimitive};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rw_adv::attack::{Answer, Attack, ImageAttack, classify};
@@ -23,8 +22,8 @@ use rw_adv::solve::{BranchLimits, Goal};
 use crate::network::{HuntedNetwork, Operation};
 use crate::numbers::{Exact, exact, pixel};
 
-/// Networks with more products are compared with tract alone: rational numbers grow long.
-const MOST_EXACT_PRODUCTS: usize = 1500;
+/// Networks with more products are compared with tract alone: exact numbers grow long.
+const MOST_EXACT_PRODUCTS: usize = 800;
 
 /// How near to 0 the largest known margin is put.
 const NEAR: [f64; 4] = [1e-7, 1e-9, 1e-12, 0.0];
@@ -64,6 +63,14 @@ impl Refusal {
 /// # Errors
 /// What is wrong.
 pub fn run(seed: u64, directory: &Path) -> Result<Outcome, String> {
+    run_and_keep(seed, directory, None)
+}
+
+/// The same; `keep` is where the model and what was said of it go, for other programs to look at.
+///
+/// # Errors
+/// What is wrong, or that a file cannot be written.
+pub fn run_and_keep(seed: u64, directory: &Path, keep: Option<&Path>) -> Result<Outcome, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rng = &mut rng;
     let depth = rng.random_range(1..=6);
@@ -75,7 +82,8 @@ pub fn run(seed: u64, directory: &Path) -> Result<Outcome, String> {
     let network = HuntedNetwork::draw(rng, inputs, outputs, &hidden);
     let image: Vec<f32> = (0..inputs).map(|_| pixel(rng)).collect();
     let case = Case::draw(rng, network, image);
-    let (checked, best) = case.check(rng, directory)?;
+    let kept = keep.map(|folder| folder.join(seed.to_string()));
+    let (checked, best) = case.check(rng, directory, kept.as_deref())?;
     // Once more where the truth is just above 0: there must be no `robust`.
     if let Some(best) = best.filter(|_| case.is_exact()) {
         case.near_zero(&best, rng).map_or(Ok(()), |near| near.check_near(&best, directory))?;
@@ -117,6 +125,7 @@ impl Case {
         &self,
         rng: &mut impl Rng,
         directory: &Path,
+        keep: Option<&Path>,
     ) -> Result<(Outcome, Option<Vec<f32>>), String> {
         let (model, predicted) = match self.load(directory)? {
             Ok(loaded) => loaded,
@@ -131,7 +140,33 @@ impl Case {
             self.compare(&model, [predicted, target], &answer, point)?;
         }
         self.check_proofs(&model, [predicted, target], &answer)?;
+        if let Some(path) = keep {
+            points.retain(|point| self.holds(point));
+            self.keep(path, &model, [predicted, target], &answer, &points)?;
+        }
         Ok((Outcome::Fine(answer.verdict), Some(best)))
+    }
+
+    /// Writes the model, and beside it what was said and what tract computes at some points of the set.
+    fn keep(
+        &self,
+        path: &Path,
+        model: &OnnxModel,
+        [predicted, target]: [Label; 2],
+        answer: &Answer,
+        points: &[Vec<f32>],
+    ) -> Result<(), String> {
+        let logits: Result<Vec<_>, _> = points.iter().map(|x| model.replay.logits(x)).collect();
+        let said = serde_json::json!({
+            "predicted": predicted.0,
+            "target": target.0,
+            "verdict": answer.verdict.to_string(),
+            "points": points,
+            "logits": logits.map_err(|e| e.to_string())?,
+        });
+        fs::write(path.with_extension("onnx"), self.network.onnx())
+            .and_then(|()| fs::write(path.with_extension("json"), said.to_string()))
+            .map_err(|e| e.to_string())
     }
 
     fn target_from(&self, predicted: Label) -> Label {
@@ -186,10 +221,10 @@ impl Case {
 
     /// Whether a point is in the set, exactly.
     fn holds(&self, point: &[f32]) -> bool {
-        let moved = |(a, b): (&f32, &f32)| (exact((*a).into()) - exact((*b).into())).abs();
+        let moved = |(a, b): (&f32, &f32)| (exact((*a).into()) - &exact((*b).into())).abs();
         let moves = point.iter().zip(&self.image).map(moved);
         let distance = match self.attack.norm {
-            Norm::L1 => moves.sum(),
+            Norm::L1 => moves.fold(exact(0.0), |sum, by| sum + &by),
             Norm::Linf => moves.max().unwrap_or_else(|| exact(0.0)),
         };
         distance <= exact(self.attack.delta) && point.iter().all(|x| (0.0..=1.0).contains(x))
@@ -197,7 +232,7 @@ impl Case {
 
     fn margin(&self, [predicted, target]: [Label; 2], point: &[f32]) -> Exact {
         let logits = self.network.logits(point);
-        &logits[target.0] - &logits[predicted.0]
+        logits[target.0].clone() - &logits[predicted.0]
     }
 
     /// One point of the set against what was said of the whole.
@@ -228,7 +263,7 @@ impl Case {
         }
         let bound = answer.solution.bound.map(|bound| bound.value()).filter(|b| b.is_finite());
         if let Some(bound) = bound.filter(|&bound| margin > exact(bound)) {
-            let (value, excess) = (margin.to_f64(), (&margin - exact(bound)).to_f64());
+            let (value, excess) = (margin.to_f64(), (margin.clone() - &exact(bound)).to_f64());
             return Err(format!("bound {bound}, but {value:?} at {point:?}: {excess:?} more"));
         }
         Ok(())
@@ -256,15 +291,15 @@ impl Case {
     fn near_zero(&self, best: &[f32], rng: &mut impl Rng) -> Option<Self> {
         let labels = [Label((self.target.0 + 1) % self.network.outputs), self.target];
         let wanted = exact(NEAR[rng.random_range(0..NEAR.len())]);
-        let mut missing = wanted - self.margin(labels, best);
+        let mut missing = wanted - &self.margin(labels, best);
         let mut network = self.network.clone();
         // Three f32 add up to more than enough digits.
         for _ in 0..3 {
-            let part = missing.to_f64()? as f32;
+            let part = missing.to_f64() as f32;
             if !part.is_finite() {
                 return None;
             }
-            missing -= exact(part.into());
+            missing = missing - &exact(part.into());
             let mut shift = vec![0.0; network.outputs];
             shift[labels[1].0] = part;
             network.operations.push(Operation::Add(shift));

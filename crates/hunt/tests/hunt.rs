@@ -26,12 +26,7 @@ fn no_reader_panics_or_hangs() {
         let target = Target::new(reader, &project, directory.path());
         for seed in 0..300 {
             if let Err(problem) = target.run(seed) {
-                // A hang on a machine that does something else is none.
-                assert!(
-                    problem.starts_with("it took"),
-                    "{}, seed {seed}: {problem}",
-                    reader.name()
-                );
+                panic!("{}, seed {seed}: {problem}", reader.name());
             }
         }
     }

@@ -32,6 +32,8 @@ pub struct AttackOptions {
     branch: Option<usize>,
     gap: f64,
     proofs: bool,
+    /// Whether an independent checker looks at every proof.
+    check_proofs: bool,
 }
 
 /// One of the goals, by its name.
@@ -52,7 +54,8 @@ pub fn method(name: &str) -> Result<Method, Failure> {
 impl AttackOptions {
     /// For so many images at once, on the threads that we are in.
     fn attack(&self, run: &RunOptions, images: usize) -> Result<Attack, Failure> {
-        let &Self { delta, gap, proofs, .. } = self;
+        let &Self { delta, gap, .. } = self;
+        let proofs = self.proofs || self.check_proofs;
         let (seed, patience, method) = (run.seed, run.patience, method(&self.method)?);
         let search = SearchOptions { seed, patience, method, ..SearchOptions::default() };
         let parallel = has_spare_threads(images);
@@ -93,8 +96,8 @@ pub fn attack(
             goal: attack.goal,
             way_out: search.way_out,
         });
-        let job =
-            AttackJob { model: Arc::clone(&model.model), attack, proofs: None, self_check: None };
+        let self_check = model.self_check(options.check_proofs)?;
+        let job = AttackJob { model: Arc::clone(&model.model), attack, proofs: None, self_check };
         Finished::run(job, items, settings, run.time(), outside, kept)
     })?;
     Ok(AttackRun(finished))
@@ -164,13 +167,24 @@ impl AttackRun {
     }
 
     /// Writes the records of some images, with everything that belongs to them, to a new directory.
-    fn save(&self, py: Python<'_>, directory: PathBuf, images: Vec<usize>) -> PyResult<()> {
-        guarded(|| py.detach(|| self.write(&directory, &images)))?.map_err(Into::into)
+    fn save(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+        images: Vec<usize>,
+        pictures: String,
+    ) -> PyResult<()> {
+        guarded(|| py.detach(|| self.write(&directory, &images, &pictures)))?.map_err(Into::into)
     }
 }
 
 impl AttackRun {
-    fn write(&self, directory: &std::path::Path, images: &[usize]) -> Result<(), Failure> {
+    fn write(
+        &self,
+        directory: &std::path::Path,
+        images: &[usize],
+        pictures: &str,
+    ) -> Result<(), Failure> {
         let items: Vec<ImageTargets> =
             images.iter().filter_map(|&image| self.0.items.get(image)).cloned().collect();
         self.0.check(&items, directory)?;
@@ -183,6 +197,6 @@ impl AttackRun {
             proofs: proofs.transpose()?,
             self_check: None,
         };
-        self.0.write(&job, items, directory)
+        self.0.write(&job, items, directory, pictures)
     }
 }

@@ -90,6 +90,9 @@ impl From<VnnlibError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if let StoreError::Unproven { .. } = error {
+            return Self::Solve(chain(&error));
+        }
         Self::Save(match error {
             // Its own words name an option of the command line.
             StoreError::Begun(path) => StoreError::Taken(path).to_string(),

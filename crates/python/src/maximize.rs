@@ -10,7 +10,7 @@ use rw_adv::encode::EncodeError;
 use rw_adv::formula::Linear;
 use rw_adv::maximize::Maximization;
 use rw_adv::record::{MaximizeSettings, json};
-use rw_adv::run::{MaximizeJob, ProofFiles, has_spare_threads};
+use rw_adv::run::{MaximizeJob, Pictures, ProofFiles, has_spare_threads};
 use rw_adv::search::SearchOptions;
 use rw_adv::sets::{Constraint, Domain};
 use rw_adv::solve::{BranchLimits, SolveOptions};
@@ -57,6 +57,7 @@ pub struct MaximizeOptions {
     branch: Option<usize>,
     gap: f64,
     proofs: bool,
+    check_proofs: bool,
     seed: u64,
     time_limit: Option<f64>,
     threads: Option<usize>,
@@ -64,7 +65,8 @@ pub struct MaximizeOptions {
 
 impl MaximizeOptions {
     fn solve_options(&self) -> Result<SolveOptions, Failure> {
-        let &Self { seed, patience, threshold, gap, proofs, .. } = self;
+        let &Self { seed, patience, threshold, gap, .. } = self;
+        let proofs = self.proofs || self.check_proofs;
         let method = method(&self.method)?;
         let search = SearchOptions { seed, patience, method, ..SearchOptions::default() };
         let parallel = has_spare_threads(1);
@@ -116,7 +118,7 @@ impl MaximizeOptions {
             settings,
             optimal_gap: options.gap(),
             proofs: None,
-            self_check: None,
+            self_check: model.self_check(self.check_proofs)?,
             input_dims: model.model.input_dims.clone(),
         };
         Finished::run(job, vec![()], fields, budget.left(), outside, Clone::clone)
@@ -189,7 +191,7 @@ impl MaximizeRun {
 impl MaximizeRun {
     fn write(&self, directory: &std::path::Path) -> Result<(), Failure> {
         self.finished.check(&[()], directory)?;
-        self.finished.write(&self.finished.job, vec![()], directory)?;
+        self.finished.write(&self.finished.job, vec![()], directory, Pictures::default().name())?;
         if self.proofs {
             let folder = directory.join(crate::attack::PROOFS);
             let files = ProofFiles::create(&folder, &self.sha256)?;

@@ -9,6 +9,7 @@ use rw_adv::data::PictureLayout;
 use rw_adv::judge::nearest_byte;
 use rw_adv::network::{Activation, ActivationPattern, Network, Trace};
 use rw_adv::onnx::{Normalisation, OnnxModel};
+use rw_adv::run::SelfCheck;
 
 use crate::arrays::rows;
 use crate::errors::{Failure, chain, guarded};
@@ -20,12 +21,31 @@ pub struct Model {
     /// What the file is called in records and errors.
     #[pyo3(get)]
     pub name: String,
+    /// The file, if it was given as bytes.
+    bytes: Option<Arc<[u8]>>,
 }
 
 impl Model {
     /// The same model for another thread.
     pub fn share(&self) -> Self {
-        Self { model: Arc::clone(&self.model), name: self.name.clone() }
+        let (model, name) = (Arc::clone(&self.model), self.name.clone());
+        Self { model, name, bytes: self.bytes.clone() }
+    }
+
+    /// The independent checker, which reads the model once more; `None` if it is not wanted.
+    pub fn self_check(&self, wanted: bool) -> Result<Option<SelfCheck>, Failure> {
+        if !wanted {
+            return Ok(None);
+        }
+        let opened = match &self.bytes {
+            Some(bytes) => SelfCheck::from_bytes(self.name.as_ref(), bytes),
+            None => SelfCheck::open(self.name.as_ref(), &self.model.sha256),
+        };
+        let checker = opened.map_err(|why| Failure::Model(format!("check_proofs: {why}")))?;
+        if checker.model_sha256() != self.model.sha256 {
+            return Err(Failure::Model(format!("{}: was changed since it was loaded", self.name)));
+        }
+        Ok(Some(checker))
     }
 }
 
@@ -44,7 +64,8 @@ pub fn load(py: Python<'_>, name: PathBuf, data: Option<&[u8]>) -> PyResult<Mode
         })
     })?;
     let model = loaded.map_err(Failure::from)?;
-    Ok(Model { model: Arc::new(model), name: name.display().to_string() })
+    let bytes = data.map(Arc::from);
+    Ok(Model { model: Arc::new(model), name: name.display().to_string(), bytes })
 }
 
 /// The bytes of a model with `(x - mean) / std` before it.

@@ -94,10 +94,16 @@ impl RadiusRun {
     }
 
     /// Writes the records of some images, with everything that belongs to them, to a new directory.
-    fn save(&self, py: Python<'_>, directory: PathBuf, images: Vec<usize>) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+        images: Vec<usize>,
+        pictures: String,
+    ) -> PyResult<()> {
         let write = || -> Result<(), Failure> {
             let items = self.0.items.iter().filter(|item| images.contains(&item.sample.index));
-            self.0.write(&self.0.job, items.cloned().collect(), &directory)
+            self.0.write(&self.0.job, items.cloned().collect(), &directory, &pictures)
         };
         guarded(|| py.detach(write))?.map_err(Into::into)
     }

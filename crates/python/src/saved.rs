@@ -70,17 +70,20 @@ where
         Some((&**answer, *seconds))
     }
 
-    /// Writes what is known of some items to a new directory; `job` says where proofs go.
+    /// Writes what is known of some items to a new directory, with all `pictures` or some; `job` says where proofs go.
     pub fn write(
         &self,
         job: &J,
         items: Vec<J::Item>,
         directory: &std::path::Path,
+        pictures: &str,
     ) -> Result<(), Failure> {
+        let named = Pictures::ALL.into_iter().find(|choice| choice.name() == pictures);
+        let unknown = || Failure::Input(format!("pictures: '{pictures}' is not a choice"));
         let destination = Destination {
             directory: Some(directory.into()),
             mode: OpenMode::New,
-            pictures: Pictures::default(),
+            pictures: named.ok_or_else(unknown)?,
         };
         let batch = Batch::open(job, items, self.settings.clone(), &destination)?;
         batch.write(|key| self.answer(key), self.elapsed)?;

@@ -286,3 +286,20 @@ def test_torch_modules_and_tensors(digits):
         rw_adv.load(net)
     with pytest.raises(rw_adv.ModelError, match="Sequential"):
         rw_adv.load(net, torch.zeros(1, 3))
+
+
+def test_proofs_can_be_checked_and_pictures_left_out(tmp_path):
+    model = rw_adv.load(ROOT / SMALL)
+    X, y = rw_adv.read_images(ROOT / "data", model, count=5)
+    checked = rw_adv.attack(model, X, y, delta=5, check_proofs=True, progress=False)
+    assert set(checked.verdicts) == {"robust", "adversarial"}
+    from_bytes = rw_adv.load((ROOT / SMALL).read_bytes())
+    again = rw_adv.attack(from_bytes, X[:1], delta=1, target="runner-up", check_proofs=True, progress=False)
+    assert again[0].verdict == "robust"
+    for pictures, wanted in (("none", 0), ("adversaries", 1)):
+        checked.save(tmp_path / pictures, pictures=pictures)
+        folder = tmp_path / pictures / "adversarial"
+        found = {path.name for path in folder.glob("*.png")}
+        assert bool(found) == bool(wanted) and not any("strip" in name for name in found)
+    with pytest.raises(rw_adv.InputError, match="pictures"):
+        checked.save(tmp_path / "no", pictures="some")

@@ -29,7 +29,8 @@ pub(super) struct PaddedLayer {
 
 /// What the errors of a layer's sums are made of, by neuron: of the file's run in f32, or of folding its operations into one layer.
 struct SumRounding {
-    allowance: Allowance,
+    /// By neuron; `None` where nothing is rounded.
+    allowances: Vec<Option<Allowance>>,
     may_overflow: bool,
     /// Magnitudes that folding cancelled.
     cancelled: Vec<f64>,
@@ -101,7 +102,7 @@ impl PaddedLayer {
 impl SumRounding {
     fn new(rounding: &LayerRounding, map: &AffineMap, arithmetic: Arithmetic) -> Option<Self> {
         let LayerRounding { gain, offset, reach_gain, reach_offset, operations, .. } = rounding;
-        if *operations == 0 {
+        if operations.iter().all(|&operations| operations == 0) {
             return None;
         }
         // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
@@ -110,9 +111,12 @@ impl SumRounding {
             let sum: f64 = map.row(j).map(|(_, weight)| weight.abs()).sum();
             (gain - sum).max(0.0) + tolerance::FOLDED_GAIN * gain
         };
-        let allowance = match arithmetic {
-            Arithmetic::Exact => Allowance::folded(*operations),
-            Arithmetic::F32 => Allowance::f32(*operations),
+        let allowance = |j: usize| match operations.get(j) {
+            None | Some(0) => None,
+            Some(&operations) => Some(match arithmetic {
+                Arithmetic::Exact => Allowance::folded(operations),
+                Arithmetic::F32 => Allowance::f32(operations),
+            }),
         };
         let wide = |list: &[f64]| {
             let mut list = list.to_vec();
@@ -120,7 +124,7 @@ impl SumRounding {
             list
         };
         Some(Self {
-            allowance,
+            allowances: (0..padded(map.outputs())).map(allowance).collect(),
             may_overflow: arithmetic == Arithmetic::F32,
             cancelled: (0..padded(map.outputs())).map(cancelled).collect(),
             offset: wide(offset),
@@ -130,9 +134,10 @@ impl SumRounding {
     }
 
     fn noise(&self, j: usize, magnitude: f64, largest: f64) -> f64 {
+        let Some(allowance) = self.allowances[j] else { return 0.0 };
         let sum = magnitude + self.cancelled[j] * largest + self.offset[j];
         let reach = self.reach_gain[j] * largest.max(1.0) + self.reach_offset[j];
-        let noise = self.allowance.of_folding(sum, reach);
+        let noise = allowance.of_folding(sum, reach);
         // Intermediate results that overflow f32 give anything.
         let is_small = reach < OVERFLOW;
         let overflows = self.may_overflow && !is_small;

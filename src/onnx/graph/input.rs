@@ -7,7 +7,7 @@ use tract_onnx::pb::tensor_shape_proto::dimension::Value as Dimension;
 use tract_onnx::pb::type_proto::Value as TypeValue;
 use tract_onnx::pb::{GraphProto, ValueInfoProto};
 
-use super::proto::{FLOAT, element_type};
+use super::proto::{DOUBLE, FLOAT, element_type};
 use crate::onnx::error::OnnxProblem;
 
 /// The input of the graph.
@@ -15,6 +15,8 @@ pub(in crate::onnx) struct GraphInput {
     pub name: String,
     /// Its dimensions with the batch.
     pub dims: Vec<Dim>,
+    /// Whether its numbers are float64, not float32.
+    pub is_double: bool,
 }
 
 /// A dimension of the input.
@@ -61,7 +63,8 @@ impl GraphInput {
         else {
             return Err(complain("is not a tensor".into()));
         };
-        if i64::from(tensor.elem_type) != FLOAT {
+        let kind = i64::from(tensor.elem_type);
+        if ![FLOAT, DOUBLE].contains(&kind) {
             let kind = element_type(tensor.elem_type);
             return Err(complain(format!("holds {kind}: export the model with float32 numbers")));
         }
@@ -71,7 +74,7 @@ impl GraphInput {
             Some(Dimension::DimValue(_)) | None => Dim::Open("?".into()),
             Some(Dimension::DimParam(name)) => Dim::Open(name.clone()),
         });
-        Ok(Self { name: input.name.clone(), dims: dims.collect() })
+        Ok(Self { name: input.name.clone(), dims: dims.collect(), is_double: kind == DOUBLE })
     }
 
     /// The shapes that the input may mean for one image, likeliest first.
@@ -114,7 +117,7 @@ mod tests {
     }
 
     fn shapes(name: &str, dims: &[Dim]) -> Result<Vec<InputShape>, OnnxProblem> {
-        GraphInput { name: name.into(), dims: dims.to_vec() }.shapes()
+        GraphInput { name: name.into(), dims: dims.to_vec(), is_double: false }.shapes()
     }
 
     #[test]

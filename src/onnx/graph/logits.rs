@@ -1,14 +1,14 @@
-//! Which tensor holds the logits: Softmax, LogSoftmax, ArgMax and what only relabels their result are cut off.
+//! Which tensor holds the logits: Softmax, LogSoftmax, Sigmoid, ArgMax and what only relabels their result are cut off.
 
 use std::collections::{HashMap, HashSet};
 
-use tract_onnx::pb::{GraphProto, NodeProto};
+use tract_onnx::pb::{GraphProto, NodeProto, TensorProto};
 
 use super::proto::{attribute, name_of, refuse};
 use crate::onnx::error::OnnxProblem;
 
 /// Order-preserving ends: the largest logit stays the winner.
-const FINAL: [&str; 3] = ["Softmax", "LogSoftmax", "ArgMax"];
+const FINAL: [&str; 4] = ["Softmax", "LogSoftmax", "Sigmoid", "ArgMax"];
 /// What may stand between ArgMax and an output: who won is settled, only the answer's form changes.
 const BEHIND_ARGMAX: [&str; 8] = [
     "Identity",
@@ -26,11 +26,13 @@ const BEHIND_SOFTMAX: [&str; 6] =
 /// What may stand between Softmax and ArgMax.
 const BETWEEN: [&str; 1] = ["Identity"];
 
-/// A dropped Softmax, LogSoftmax or ArgMax.
+/// A dropped Softmax, LogSoftmax, Sigmoid or ArgMax.
 pub(in crate::onnx) struct FinalOp {
     node: String,
     op: String,
     axis: Option<i64>,
+    /// Whether the file goes on to `1 − p` and `p`.
+    two_classes: bool,
 }
 
 impl FinalOp {
@@ -39,8 +41,21 @@ impl FinalOp {
         &self.op
     }
 
+    /// Whether it is a Sigmoid whose result is put beside its complement.
+    pub fn has_two_classes(&self) -> bool {
+        self.two_classes
+    }
+
+    /// The error that says what is wrong with it.
+    pub fn refuse(&self, reason: &str) -> OnnxProblem {
+        OnnxProblem::node(&self.node, &self.op, reason)
+    }
+
     /// Does it run over the axis that holds the classes? `shape` is that of the logits.
     pub fn check_axis(&self, opset: i64, shape: &[usize]) -> Result<(), OnnxProblem> {
+        if self.op == "Sigmoid" {
+            return Ok(());
+        }
         let rank = shape.len() as i64;
         let default = if self.op == "ArgMax" {
             0
@@ -59,7 +74,7 @@ impl FinalOp {
             return Ok(());
         }
         let reason = format!("runs over axis {axis} of {shape:?}, not over the classes");
-        Err(OnnxProblem::node(&self.node, &self.op, reason))
+        Err(self.refuse(&reason))
     }
 }
 
@@ -70,20 +85,27 @@ pub(super) struct Logits {
 }
 
 impl Logits {
-    /// Walks back from every output; all must come from the same logits.
-    pub fn find(graph: &GraphProto) -> Result<Self, OnnxProblem> {
+    /// Walks back from the output of this name, or from every output; all must come from the same logits.
+    pub fn find(graph: &GraphProto, output: Option<&str>) -> Result<Self, OnnxProblem> {
         let back = WayBack::new(graph);
         let mut final_ops = Vec::new();
         let mut names = Vec::new();
-        for output in &graph.output {
-            names.push(back.from(&output.name, &mut final_ops)?);
+        let listed = || {
+            let outputs: Vec<&str> = graph.output.iter().map(|o| o.name.as_str()).collect();
+            outputs.join(", ")
+        };
+        for other in graph.output.iter().filter(|o| output.is_none_or(|name| o.name == name)) {
+            names.push(back.from(&other.name, &mut final_ops)?);
+        }
+        if let (true, Some(output)) = (names.is_empty(), output) {
+            let text = format!("has no output '{output}', only {}", listed());
+            return Err(OnnxProblem::graph(text));
         }
         if names.iter().any(|name| *name != names[0]) {
-            let outputs: Vec<&str> = graph.output.iter().map(|o| o.name.as_str()).collect();
             let text = format!(
-                "has {} outputs ({}) that are not views of the same logits: export only the logits",
-                outputs.len(),
-                outputs.join(", ")
+                "has {} outputs ({}) that are not views of the same logits: choose one with --output NAME",
+                graph.output.len(),
+                listed()
             );
             return Err(OnnxProblem::graph(text));
         }
@@ -94,16 +116,35 @@ impl Logits {
 /// From a tensor to the node that gives it.
 struct WayBack<'g> {
     constants: HashSet<&'g str>,
+    /// Constants that are the number 1.
+    ones: HashSet<&'g str>,
     producers: HashMap<&'g str, &'g NodeProto>,
 }
 
 impl<'g> WayBack<'g> {
     fn new(graph: &'g GraphProto) -> Self {
         let outputs = graph.node.iter().flat_map(|n| n.output.iter().map(move |o| (o.as_str(), n)));
+        let is_one = |t: &&TensorProto| {
+            t.float_data == [1.0]
+                || t.raw_data == 1f32.to_le_bytes()
+                || t.raw_data == 1f64.to_le_bytes()
+        };
         Self {
+            ones: graph.initializer.iter().filter(is_one).map(|t| t.name.as_str()).collect(),
             constants: graph.initializer.iter().map(|t| t.name.as_str()).collect(),
             producers: outputs.collect(),
         }
+    }
+
+    /// The Sigmoid of a classifier of two classes that gives `1 − p` and `p`, as scikit-learn's does.
+    fn two_classes(&self, concat: &NodeProto) -> Option<&'g NodeProto> {
+        let [rest, probability] = &concat.input[..] else { return None };
+        let sigmoid = *self.producers.get(probability.as_str())?;
+        let sub = *self.producers.get(rest.as_str())?;
+        let [one, same] = &sub.input[..] else { return None };
+        let holds_one = self.ones.contains(one.as_str()) && same == probability;
+        let matches = concat.op_type == "Concat" && sub.op_type == "Sub" && holds_one;
+        (matches && sigmoid.op_type == "Sigmoid").then_some(sigmoid)
     }
 
     /// The tensor that decides who wins at this output. Final operators on the way join the list, each once.
@@ -113,6 +154,9 @@ impl<'g> WayBack<'g> {
         let mut since: Vec<&NodeProto> = Vec::new();
         let mut ends_in_final = false;
         while let Some(&node) = self.producers.get(at.as_str()) {
+            let sigmoid = self.two_classes(node);
+            let two_classes = sigmoid.is_some();
+            let node = sigmoid.unwrap_or(node);
             let op = node.op_type.as_str();
             let is_final = FINAL.contains(&op);
             let relabels = BEHIND_ARGMAX.contains(&op) || BEHIND_SOFTMAX.contains(&op);
@@ -145,7 +189,7 @@ impl<'g> WayBack<'g> {
             let name = name_of(node);
             if final_ops.iter().all(|f| f.node != name) {
                 let axis = attribute(node, "axis");
-                final_ops.push(FinalOp { node: name, op: op.into(), axis });
+                final_ops.push(FinalOp { node: name, op: op.into(), axis, two_classes });
             }
         }
         Ok(logits)

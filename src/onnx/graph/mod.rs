@@ -5,6 +5,7 @@
 
 mod checks;
 mod class_names;
+mod double_gemm;
 mod input;
 mod logits;
 mod proto;
@@ -12,7 +13,7 @@ mod roles;
 mod scaler;
 mod sizes;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use tract_onnx::pb::{GraphProto, ModelProto, ValueInfoProto};
 
@@ -41,15 +42,17 @@ pub(super) struct LogitGraph {
 }
 
 impl LogitGraph {
-    pub fn new(mut proto: ModelProto) -> Result<Self, OnnxProblem> {
+    /// `output` is the output to look at, if the file has several.
+    pub fn new(mut proto: ModelProto, output: Option<&str>) -> Result<Self, OnnxProblem> {
         let mut graph =
             proto.graph.take().ok_or_else(|| OnnxProblem::NotOnnx("it holds no graph".into()))?;
         let opset = checks::opset(&proto)?;
         checks::check_kinds(&graph)?;
         scaler::expand_scalers(&mut graph);
+        double_gemm::expand_double_gemms(&mut graph);
         let input = GraphInput::of(&graph)?;
         checks::check_definitions(&graph)?;
-        let Logits { name: logits, final_ops } = Logits::find(&graph)?;
+        let Logits { name: logits, final_ops } = Logits::find(&graph, output)?;
         let class_names = class_names::of(&graph);
         let dropped = prune(&mut graph, &input.name, &logits);
         sizes::check_sizes(&graph, &input.name)?;
@@ -57,6 +60,18 @@ impl LogitGraph {
         notes.extend(dropped);
         proto.graph = Some(graph);
         Ok(Self { proto, input, logits, notes, final_ops, opset, class_names })
+    }
+
+    /// Tells the nodes in which layers they ended. `depths` is by tract's names of nodes.
+    pub fn place(&mut self, depths: &HashMap<String, usize>) {
+        let mut of_note: HashMap<String, usize> = HashMap::new();
+        for (tract_name, &depth) in depths {
+            let deepest = of_note.entry(self.origin(tract_name).0).or_default();
+            *deepest = depth.max(*deepest);
+        }
+        for note in &mut self.notes {
+            note.role = note.role.at(of_note.get(&note.node).copied().unwrap_or(0));
+        }
     }
 
     /// The name and operator of the ONNX node behind one of tract's, whose names start with the ONNX node's.

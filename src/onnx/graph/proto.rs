@@ -7,6 +7,9 @@ use crate::onnx::error::OnnxProblem;
 /// ONNX's number for 32-bit floats in `elem_type` and in Cast's `to`.
 pub(super) const FLOAT: i64 = 1;
 
+/// The same for 64-bit floats.
+pub(super) const DOUBLE: i64 = 11;
+
 /// The name of a node as we report it (and as tract names it).
 pub(super) fn name_of(node: &NodeProto) -> String {
     if !node.name.is_empty() {
@@ -23,6 +26,12 @@ pub(super) fn refuse(node: &NodeProto, reason: impl Into<String>) -> OnnxProblem
 /// The integer attribute of this name.
 pub(super) fn attribute(node: &NodeProto, name: &str) -> Option<i64> {
     node.attribute.iter().find(|a| a.name == name).map(|a| a.i)
+}
+
+/// The text attribute of this name.
+pub(super) fn text<'n>(node: &'n NodeProto, name: &str) -> Option<&'n str> {
+    let attribute = node.attribute.iter().find(|a| a.name == name)?;
+    std::str::from_utf8(&attribute.s).ok()
 }
 
 /// The tensors that a node reads.

@@ -1,16 +1,16 @@
-//! Tensors whose every element is an affine function of one layer's input.
+//! Tensors whose every element is an affine function of *variables*: the network's inputs, and what its neurons give.
 //!
 //! Between two ReLUs an ONNX graph moves, scales, adds and mixes numbers: all of it affine. Following
-//! the graph with an [`AffineTensor`] in place of numbers folds any such chain into one matrix. Rows are
-//! sparse, because until a dense layer mixes them each element depends on one input (layout), or a few (Conv).
+//! the graph with an [`AffineTensor`] in place of numbers folds any such part into one matrix. Rows are
+//! sparse, because until a dense layer mixes them each element depends on one variable (layout), or a few (Conv).
 //!
 //! Coefficients are sums of products of the file's numbers in twice the precision of f64: see [`DoubleDouble`]. What an f32 run of the same
 //! operations may be off by is followed along with them; `docs/certificates.md`, "Rounding", says how and why.
 
 use super::double_double::DoubleDouble;
-use crate::network::{AffineMap, LayerRounding};
+use super::indexing::broadcast;
 
-/// One element: `constant + Σ coefficient · input[index]`.
+/// One element: `constant + Σ coefficient · variable[index]`.
 #[derive(Clone, Debug)]
 pub(super) struct AffineRow {
     /// `(index, coefficient)`, indices ascending and distinct.
@@ -35,8 +35,8 @@ pub(super) struct RowErrors {
 }
 
 impl RowErrors {
-    /// Of an input that nothing was done to.
-    const INPUT: Self =
+    /// Of a variable that nothing was done to.
+    const VARIABLE: Self =
         Self { gain: 1.0, offset: 0.0, reach_gain: 1.0, reach_offset: 0.0, operations: 0 };
 
     /// Of nothing.
@@ -96,9 +96,68 @@ impl FactorShift {
 }
 
 impl AffineRow {
-    /// The coefficients as f64.
-    fn weights(&self) -> impl Iterator<Item = (u32, f64)> {
-        self.terms.iter().map(|&(index, coefficient)| (index, coefficient.to_f64()))
+    /// The variable of this index.
+    pub fn variable(index: usize) -> Self {
+        Self {
+            terms: vec![(index as u32, DoubleDouble::ONE)],
+            constant: DoubleDouble::default(),
+            errors: RowErrors::VARIABLE,
+        }
+    }
+
+    /// A number of the file.
+    pub fn constant(value: f64) -> Self {
+        let mut errors = RowErrors::NONE;
+        errors.shift(value);
+        Self { terms: Vec::new(), constant: value.into(), errors }
+    }
+
+    /// The variable that this is, if nothing was done to it.
+    pub fn as_variable(&self) -> Option<usize> {
+        match self.terms[..] {
+            [(index, factor)] if self.is_exact() && self.constant.is_zero() => {
+                (factor == DoubleDouble::ONE).then_some(index as usize)
+            }
+            _ => None,
+        }
+    }
+
+    /// The number that this is, if it depends on no variable.
+    pub fn as_constant(&self) -> Option<DoubleDouble> {
+        (self.terms.is_empty() && self.is_exact()).then_some(self.constant)
+    }
+
+    /// Whether it can be handed on without a neuron of its own.
+    pub fn is_free(&self) -> bool {
+        self.as_variable().is_some() || self.as_constant().is_some()
+    }
+
+    /// Whether an f32 run gives exactly this function of the variables.
+    pub fn is_exact(&self) -> bool {
+        self.errors.operations == 0
+    }
+
+    /// This plus a number, in real arithmetic: no operation of the file.
+    pub fn plus(mut self, by: DoubleDouble) -> Self {
+        self.constant = self.constant.plus(by);
+        self.errors.shift(by.to_f64());
+        self
+    }
+
+    /// This, charged with more operations.
+    pub fn after(mut self, operations: usize) -> Self {
+        self.errors.operations += operations;
+        self
+    }
+
+    /// This times a number, in real arithmetic: no operation of the file.
+    pub fn times(mut self, factor: DoubleDouble) -> Self {
+        for (_, coefficient) in &mut self.terms {
+            *coefficient = coefficient.times(factor);
+        }
+        self.constant = self.constant.times(factor);
+        self.errors = self.errors.times(factor.to_f64());
+        self
     }
 
     pub fn scale_shift(&mut self, by: FactorShift) {
@@ -121,35 +180,37 @@ impl AffineRow {
 /// A tensor of [`AffineRow`]s, row-major.
 #[derive(Clone, Debug)]
 pub(super) struct AffineTensor {
-    /// Number of ReLU layers before the layer whose input the rows refer to.
-    pub stage: usize,
-    /// Number of values in that input.
-    pub inputs: usize,
+    /// All variables of the rows have a smaller index.
+    pub variables: usize,
     pub shape: Vec<usize>,
     pub rows: Vec<AffineRow>,
 }
 
 impl AffineTensor {
-    /// Element `i` is input `i`.
-    pub fn identity(stage: usize, shape: &[usize]) -> Self {
-        let inputs: usize = shape.iter().product();
-        let row = |i| AffineRow {
-            terms: vec![(i as u32, DoubleDouble::ONE)],
-            constant: DoubleDouble::default(),
-            errors: RowErrors::INPUT,
-        };
-        Self { stage, inputs, shape: shape.to_vec(), rows: (0..inputs).map(row).collect() }
+    /// Element `i` is variable `first + i`.
+    pub fn of_variables(first: usize, shape: &[usize]) -> Self {
+        let end = first + shape.iter().product::<usize>();
+        let rows = (first..end).map(AffineRow::variable).collect();
+        Self { variables: end, shape: shape.to_vec(), rows }
     }
 
-    /// Number of coefficients.
-    pub fn weights(&self) -> usize {
-        self.rows.iter().map(|row| row.terms.len()).sum()
+    /// How many variables the rows may depend on, at most.
+    pub fn span(&self) -> usize {
+        let ends =
+            self.rows.iter().filter_map(|row| Some((row.terms.first()?.0, row.terms.last()?.0)));
+        let (first, last) = ends.fold((u32::MAX, 0), |(a, b), (c, d)| (a.min(c), b.max(d)));
+        (last as usize + 1).saturating_sub(first as usize)
     }
 
     /// Element `i` of the result is element `from[i]`: whatever only moves or repeats elements.
     pub fn gather(&self, shape: &[usize], from: &[usize]) -> Self {
         let rows = from.iter().map(|&i| self.rows[i].clone()).collect();
         Self { rows, shape: shape.to_vec(), ..*self }
+    }
+
+    /// The same in this shape, by NumPy's rule.
+    pub fn spread(self, shape: &[usize]) -> Self {
+        if self.shape == shape { self } else { self.gather(shape, &broadcast(&self.shape, shape)) }
     }
 
     /// Each element times its factor, plus its shift.
@@ -160,49 +221,26 @@ impl AffineTensor {
         self
     }
 
-    /// `self + factor · other`, element by element; both of one stage and shape.
+    /// `self + factor · other`, element by element; both of one shape.
     pub fn add_scaled(&self, other: &Self, factor: f64) -> Self {
-        let mut sum = LinearCombination::new(self.inputs);
+        let variables = self.variables.max(other.variables);
+        let mut sum = LinearCombination::new(variables);
         let rows = self.rows.iter().zip(&other.rows);
         let rows = rows.map(|(a, b)| {
             sum.add(a, 1.0);
             sum.add(b, factor);
             sum.finish()
         });
-        Self { rows: rows.collect(), shape: self.shape.clone(), ..*self }
-    }
-
-    /// The map from the layer's input to these elements, and how much larger than its coefficients the numbers were that
-    /// made them.
-    pub fn to_map(&self) -> (AffineMap, LayerRounding) {
-        let bias = self.rows.iter().map(|row| row.constant.to_f64()).collect();
-        let map = AffineMap::from_sparse_rows(
-            self.inputs,
-            self.rows.iter().map(AffineRow::weights),
-            bias,
-        );
-        let cancelled = |row: &AffineRow| {
-            let sum: f64 = row.terms.iter().map(|(_, c)| c.abs()).sum();
-            if sum > 0.0 { (row.errors.gain / sum).max(1.0) } else { 1.0 }
-        };
-        let of_rows = |value: fn(&RowErrors) -> f64| {
-            self.rows.iter().map(|row| value(&row.errors)).collect::<Vec<f64>>()
-        };
-        let operations = self.rows.iter().map(|row| row.errors.operations).max();
-        let rounding = LayerRounding {
-            amplification: self.rows.iter().map(cancelled).collect(),
-            gain: of_rows(|errors| errors.gain),
-            offset: of_rows(|errors| errors.offset),
-            reach_gain: of_rows(|errors| errors.reach_gain),
-            reach_offset: of_rows(|errors| errors.reach_offset),
-            operations: operations.unwrap_or(0),
-        };
-        (map, rounding)
+        Self { rows: rows.collect(), shape: self.shape.clone(), variables }
     }
 }
 
 /// Builds linear combinations of rows, one after the other.
 pub(super) struct LinearCombination {
+    /// All variables have a smaller index.
+    variables: usize,
+    /// The variable of the first coefficient. Only those around the ones that were met have a place: a deep graph has many.
+    first: usize,
     coefficients: Vec<DoubleDouble>,
     seen: Vec<bool>,
     touched: Vec<u32>,
@@ -213,10 +251,12 @@ pub(super) struct LinearCombination {
 }
 
 impl LinearCombination {
-    pub fn new(inputs: usize) -> Self {
+    pub fn new(variables: usize) -> Self {
         Self {
-            coefficients: vec![DoubleDouble::default(); inputs],
-            seen: vec![false; inputs],
+            variables,
+            first: 0,
+            coefficients: Vec::new(),
+            seen: Vec::new(),
             touched: Vec::new(),
             constant: DoubleDouble::default(),
             errors: RowErrors::NONE,
@@ -233,8 +273,11 @@ impl LinearCombination {
             return;
         }
         let by = DoubleDouble::from(factor);
+        if let (Some(&(low, _)), Some(&(high, _))) = (row.terms.first(), row.terms.last()) {
+            self.make_room(low as usize, high as usize);
+        }
         for &(index, coefficient) in &row.terms {
-            let at = index as usize;
+            let at = index as usize - self.first;
             let product = if coefficient == DoubleDouble::ONE { by } else { coefficient.times(by) };
             if self.seen[at] {
                 self.coefficients[at] = self.coefficients[at].plus(product);
@@ -253,6 +296,38 @@ impl LinearCombination {
         self.parts += 1;
     }
 
+    /// Gives the variables from `low` to `high` a place.
+    fn make_room(&mut self, low: usize, high: usize) {
+        let length = self.coefficients.len();
+        if length == 0 {
+            self.first = low;
+        }
+        let before = match self.first.checked_sub(low) {
+            Some(missing @ 1..) => missing.max(length).min(self.first),
+            _ => 0,
+        };
+        if before > 0 {
+            self.coefficients.splice(0..0, std::iter::repeat_n(DoubleDouble::default(), before));
+            self.seen.splice(0..0, std::iter::repeat_n(false, before));
+            self.first -= before;
+        }
+        let needed = high + 1 - self.first;
+        if needed > self.coefficients.len() {
+            let wanted = needed.max(2 * length).min(self.variables - self.first);
+            self.coefficients.resize(wanted, DoubleDouble::default());
+            self.seen.resize(wanted, false);
+        }
+    }
+
+    /// `a − b` in real arithmetic: no operation of the file.
+    pub fn difference(&mut self, a: &AffineRow, b: &AffineRow) -> AffineRow {
+        self.add(a, 1.0);
+        self.add(b, -1.0);
+        let mut row = self.finish();
+        row.errors.operations = a.errors.operations.max(b.errors.operations);
+        row
+    }
+
     /// Adds a constant.
     pub fn shift(&mut self, by: f64) {
         self.constant = self.constant.plus(by.into());
@@ -263,11 +338,15 @@ impl LinearCombination {
     /// The combination so far; afterwards it is empty again.
     pub fn finish(&mut self) -> AffineRow {
         self.touched.sort_unstable();
-        let terms =
-            self.touched.iter().map(|&index| (index, self.coefficients[index as usize])).collect();
+        let terms = self
+            .touched
+            .iter()
+            .map(|&index| (index, self.coefficients[index as usize - self.first]));
+        let terms = terms.collect();
         for index in self.touched.drain(..) {
-            self.coefficients[index as usize] = DoubleDouble::default();
-            self.seen[index as usize] = false;
+            let at = index as usize - self.first;
+            self.coefficients[at] = DoubleDouble::default();
+            self.seen[at] = false;
         }
         // A product and an addition for every part.
         let operations = self.errors.operations + self.parts + 1;
@@ -276,77 +355,5 @@ impl LinearCombination {
         (self.constant, self.errors) = (DoubleDouble::default(), RowErrors::NONE);
         self.parts = 0;
         row
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chained_maps_fold_into_one_matrix() {
-        // x -> 2x + 1 -> (x0 + x1, x0 - x1)
-        let x = AffineTensor::identity(0, &[2]).scale_shift(|_| FactorShift::plain(2.0, 1.0));
-        let mut sum = LinearCombination::new(2);
-        let rows = [1.0, -1.0].map(|sign| {
-            sum.add(&x.rows[0], 1.0);
-            sum.add(&x.rows[1], sign);
-            sum.finish()
-        });
-        let (map, rounding) = AffineTensor { rows: rows.to_vec(), ..x }.to_map();
-        assert_eq!(map.dense_row(0)[..], [2.0, 2.0]);
-        assert_eq!(map.dense_row(1)[..], [2.0, -2.0]);
-        assert_eq!(map.bias(), [2.0, 0.0]);
-        assert_eq!(rounding.amplification, [1.0, 1.0]);
-        assert_eq!(rounding.offset, [2.0, 2.0]);
-    }
-
-    #[test]
-    fn cancellation_is_remembered() {
-        let x = AffineTensor::identity(0, &[1]);
-        let much = x.clone().scale_shift(|_| FactorShift::plain(1000.0, 0.0));
-        let little = much.add_scaled(&x.scale_shift(|_| FactorShift::plain(999.0, 0.0)), -1.0);
-        let (map, rounding) = little.to_map();
-        assert_eq!(map.weight(0, 0), 1.0);
-        assert_eq!(rounding.amplification, [1999.0]);
-    }
-
-    #[test]
-    fn matrices_that_undo_each_other_leave_the_identity() {
-        // In f64 the second one would lose what the first one added.
-        let large = 2f64.powi(40);
-        let x = AffineTensor::identity(0, &[2]);
-        let mut sum = LinearCombination::new(2);
-        let mut product = |x: &AffineTensor, weights: [[f64; 2]; 2]| {
-            let rows = weights.map(|[a, b]| {
-                sum.add(&x.rows[0], a);
-                sum.add(&x.rows[1], b);
-                sum.finish()
-            });
-            AffineTensor { rows: rows.to_vec(), ..x.clone() }
-        };
-        let scaled = product(&x, [[large, large - 1.0], [large + 1.0, large]]);
-        let back = product(&scaled, [[large, 1.0 - large], [-large - 1.0, large]]);
-        let (map, rounding) = back.to_map();
-        assert_eq!([map.weight(0, 0), map.weight(0, 1)], [1.0, 0.0]);
-        assert_eq!([map.weight(1, 0), map.weight(1, 1)], [0.0, 1.0]);
-        assert!(rounding.gain.iter().all(|&gain| gain > large * large));
-    }
-
-    #[test]
-    fn what_may_overflow_or_underflow_on_the_way_is_remembered() {
-        let x = AffineTensor::identity(0, &[1]);
-        let tiny = x.scale_shift(|_| FactorShift::plain(1e-30, 0.0));
-        let (_, rounding) = tiny.scale_shift(|_| FactorShift::plain(1e30, 0.0)).to_map();
-        assert!(rounding.gain[0] < 1.1);
-        assert!(rounding.reach_gain[0] >= 1e30);
-    }
-
-    #[test]
-    fn gathering_moves_and_repeats() {
-        let moved = AffineTensor::identity(0, &[3]).gather(&[2, 2], &[2, 0, 0, 1]);
-        let (map, _) = moved.to_map();
-        let expected = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
-        assert!(expected.iter().enumerate().all(|(i, row)| map.dense_row(i)[..] == *row));
     }
 }

@@ -8,6 +8,8 @@ use super::affine::{AffineTensor, LinearCombination};
 use super::constant::Constant;
 use super::indexing::{Axis, offsets, strides};
 use super::limits::check_sums;
+use super::neurons::Neurons;
+use super::piecewise::{Extreme, tournament};
 
 /// Data, the operator's operand number `data_slot`, times constant weights, the other one.
 pub(super) fn einsum(
@@ -45,15 +47,19 @@ pub(super) fn einsum(
     Ok(contract(data, &outer, &inner, |at| weights.values[at], shape))
 }
 
-/// Sums over axes.
+/// Sums over axes, or the largest or smallest element along them.
 pub(super) fn reduce(
+    neurons: &mut Neurons,
     op: &Reduce,
     data: &AffineTensor,
     shape: &[usize],
 ) -> Result<AffineTensor, String> {
-    if op.reducer != Reducer::Sum {
-        return Err(format!("{:?} over an axis is not affine", op.reducer));
-    }
+    let extreme = match op.reducer {
+        Reducer::Sum => None,
+        Reducer::Max => Some(Extreme::Largest),
+        Reducer::Min => Some(Extreme::Smallest),
+        _ => return Err(format!("{:?} over an axis is not piecewise linear", op.reducer)),
+    };
     let strides = strides(&data.shape);
     let axis = |a: usize| Axis { len: data.shape[a], data: strides[a], weights: 0 };
     let (summed, kept): (Vec<usize>, Vec<usize>) =
@@ -61,6 +67,14 @@ pub(super) fn reduce(
     let inner: Vec<Axis> = summed.into_iter().map(axis).collect();
     let outer: Vec<Axis> = kept.into_iter().map(axis).collect();
     check_sums(shape, length(&inner), data)?;
+    if let Some(extreme) = extreme {
+        let inner = offsets(&inner);
+        let window = |(at, _): (usize, usize)| {
+            inner.iter().map(|&(step, _)| data.rows[at + step].clone()).collect()
+        };
+        let windows = offsets(&outer).into_iter().map(window).collect();
+        return Ok(tournament(neurons, extreme, windows, shape.to_vec()));
+    }
     Ok(contract(data, &outer, &inner, |_| 1.0, shape))
 }
 
@@ -78,12 +92,12 @@ fn contract(
     shape: &[usize],
 ) -> AffineTensor {
     let inner = offsets(inner);
-    let mut sum = LinearCombination::new(data.inputs);
+    let mut sum = LinearCombination::new(data.variables);
     let rows = offsets(outer).into_iter().map(|(data_at, weights_at)| {
         for &(data_step, weights_step) in &inner {
             sum.add(&data.rows[data_at + data_step], weight(weights_at + weights_step));
         }
         sum.finish()
     });
-    AffineTensor { rows: rows.collect(), shape: shape.to_vec(), ..*data }
+    AffineTensor { rows: rows.collect(), shape: shape.to_vec(), variables: data.variables }
 }

@@ -1,11 +1,13 @@
-//! Convolution and average pooling as sparse rows.
+//! Convolution and pooling as sparse rows.
 
-use tract_onnx::tract_core::ops::cnn::{Conv, PaddingSpec, PoolSpec, SumPool};
+use tract_onnx::tract_core::ops::cnn::{Conv, MaxPool, PaddingSpec, PoolSpec, SumPool};
 
 use super::affine::{AffineRow, AffineTensor, FactorShift, LinearCombination};
 use super::constant::Constant;
 use super::indexing::strides;
 use super::limits::{check_sums, check_tensor};
+use super::neurons::Neurons;
+use super::piecewise::{Extreme, tournament};
 
 /// The output positions of a sliding window and what each one sees.
 struct Windows {
@@ -95,13 +97,13 @@ impl Windows {
     }
 }
 
-/// Puts `row(channel, window)` where the output's layout wants it.
-fn place(
+/// Puts `of(channel, window)` where the output's layout wants it.
+fn place<T: Clone>(
     spec: &PoolSpec,
     data: &AffineTensor,
     shape: &[usize],
-    mut row: impl FnMut(usize, &Window, &Layout) -> AffineRow,
-) -> Result<AffineTensor, String> {
+    mut of: impl FnMut(usize, &Window, &Layout) -> T,
+) -> Result<Vec<T>, String> {
     let (input, output) = (Layout::new(spec, &data.shape)?, Layout::new(spec, shape)?);
     for axis in 0..spec.rank() {
         // Taps are looked at one by one, also those that fall on padding.
@@ -113,17 +115,16 @@ fn place(
         return Err(format!("gives {:?} where {extent:?} was expected", output.spatial));
     }
     let within = strides(&extent);
-    let mut rows: Vec<Option<AffineRow>> = vec![None; shape.iter().product()];
+    let mut placed: Vec<Option<T>> = vec![None; shape.iter().product()];
     for (number, window) in windows.iter().enumerate() {
         let coordinates = (0..extent.len()).map(|axis| number / within[axis] % extent[axis]);
         let offset: usize = coordinates.zip(&output.spatial_strides).map(|(x, s)| x * s).sum();
         for channel in 0..spec.output_channels {
-            rows[offset + channel * output.channel_stride] = Some(row(channel, window, &input));
+            placed[offset + channel * output.channel_stride] = Some(of(channel, window, &input));
         }
     }
-    let rows: Option<Vec<AffineRow>> = rows.into_iter().collect();
-    let rows = rows.ok_or("some of its outputs are not computed")?;
-    Ok(AffineTensor { rows, shape: shape.to_vec(), ..*data })
+    let placed: Option<Vec<T>> = placed.into_iter().collect();
+    Ok(placed.ok_or("some of its outputs are not computed")?)
 }
 
 /// `kernel` is ordered group, output channel, input channel, taps.
@@ -149,8 +150,8 @@ pub(super) fn convolve(
         return Err(format!("has a bias of length {}", bias.values.len()));
     }
     check_sums(shape, in_per_group.saturating_mul(taps), data)?;
-    let mut sum = LinearCombination::new(data.inputs);
-    place(spec, data, shape, |channel, window, input| {
+    let mut sum = LinearCombination::new(data.variables);
+    let rows = place(spec, data, shape, |channel, window, input| {
         let first_input = channel / out_per_group * in_per_group;
         for i in 0..in_per_group {
             let weights = &kernel.values[(channel * in_per_group + i) * taps..][..taps];
@@ -161,7 +162,8 @@ pub(super) fn convolve(
         }
         sum.shift(bias_of(channel));
         sum.finish()
-    })
+    });
+    Ok(AffineTensor { rows: rows?, shape: shape.to_vec(), variables: data.variables })
 }
 
 /// Sums over windows; averages when the operator normalises.
@@ -172,8 +174,8 @@ pub(super) fn pool(
 ) -> Result<AffineTensor, String> {
     let taps = op.pool_spec.kernel_shape.iter().fold(1_usize, |all, &len| all.saturating_mul(len));
     check_sums(shape, taps, data)?;
-    let mut sum = LinearCombination::new(data.inputs);
-    place(&op.pool_spec, data, shape, |channel, window, input| {
+    let mut sum = LinearCombination::new(data.variables);
+    let rows = place(&op.pool_spec, data, shape, |channel, window, input| {
         let count = if op.count_include_pad { window.padded } else { window.taps.len() };
         for &(_, offset) in &window.taps {
             sum.add(&data.rows[channel * input.channel_stride + offset], 1.0);
@@ -183,5 +185,24 @@ pub(super) fn pool(
             row.scale_shift(FactorShift::quotient(count.max(1) as f64));
         }
         row
-    })
+    });
+    Ok(AffineTensor { rows: rows?, shape: shape.to_vec(), variables: data.variables })
+}
+
+/// The largest element of every window; padding counts for nothing.
+pub(super) fn max_pool(
+    neurons: &mut Neurons,
+    op: &MaxPool,
+    data: &AffineTensor,
+    shape: &[usize],
+) -> Result<AffineTensor, String> {
+    let windows = place(&op.pool_spec, data, shape, |channel, window, input| {
+        let base = channel * input.channel_stride;
+        window.taps.iter().map(|&(_, offset)| data.rows[base + offset].clone()).collect()
+    });
+    let windows: Vec<Vec<AffineRow>> = windows?;
+    if windows.iter().any(Vec::is_empty) {
+        return Err("has a window that sees nothing but padding".into());
+    }
+    Ok(tournament(neurons, Extreme::Largest, windows, shape.to_vec()))
 }

@@ -1,20 +1,20 @@
-//! Operators that work element by element: Add, Sub, Mul, Div, and the Max that is a ReLU.
-
-use std::borrow::Cow;
+//! Operators that work element by element: Add, Sub, Mul, Div, Max and Min.
 
 use tract_onnx::tract_core::ops::binary::BinMiniOp;
-use tract_onnx::tract_core::ops::math::{Add, Div, Max, Mul, Sub};
+use tract_onnx::tract_core::ops::math::{Add, Div, Max, Min, Mul, Sub};
 
 use super::affine::{AffineTensor, FactorShift};
 use super::constant::Constant;
 use super::indexing::broadcast;
+use super::piecewise::Extreme;
 
-/// What an operator makes of data and a constant.
-pub(super) enum Elementwise {
-    /// Another affine function of the same input.
-    Affine(AffineTensor),
-    /// The ReLU of this.
-    Relu(AffineTensor),
+/// Max or Min; `None` for another operator.
+pub(super) fn extreme(op: &dyn BinMiniOp) -> Option<Extreme> {
+    match (op.is::<Max>(), op.is::<Min>()) {
+        (true, _) => Some(Extreme::Largest),
+        (_, true) => Some(Extreme::Smallest),
+        _ => None,
+    }
 }
 
 /// On which side of the operator the data stands.
@@ -31,12 +31,12 @@ pub(super) fn with_constant(
     side: DataSide,
     constant: &Constant,
     shape: &[usize],
-) -> Result<Elementwise, String> {
+) -> Result<AffineTensor, String> {
     let from = broadcast(&constant.shape, shape);
     let at = |i: usize| constant.values[from[i]];
     let all = |test: fn(f64) -> bool| constant.values.iter().all(|&v| test(v));
-    let data = spread(data, shape);
-    let affine = if op.is::<Add>() {
+    let data = data.spread(shape);
+    Ok(if op.is::<Add>() {
         data.scale_shift(|i| FactorShift::plain(1.0, at(i)))
     } else if op.is::<Sub>() && side == DataSide::Left {
         data.scale_shift(|i| FactorShift::plain(1.0, -at(i)))
@@ -46,37 +46,20 @@ pub(super) fn with_constant(
         data.scale_shift(|i| FactorShift::plain(at(i), 0.0))
     } else if op.is::<Div>() && side == DataSide::Left && all(|v| v != 0.0) {
         data.scale_shift(|i| FactorShift::quotient(at(i)))
-    } else if op.is::<Max>() && all(|v| v == 0.0) {
-        return Ok(Elementwise::Relu(data));
     } else {
-        return Err(format!("{} with this constant is neither affine nor Relu", op.name()));
-    };
-    Ok(Elementwise::Affine(affine))
+        return Err(format!("{} with this constant is not piecewise linear", op.name()));
+    })
 }
 
-/// Data and data.
+/// Data and data of one shape.
 pub(super) fn of_both(
     op: &dyn BinMiniOp,
     a: &AffineTensor,
     b: &AffineTensor,
-    shape: &[usize],
 ) -> Result<AffineTensor, String> {
-    let factor = match (op.is::<Add>(), op.is::<Sub>()) {
-        (true, _) => 1.0,
-        (_, true) => -1.0,
-        _ => return Err("combines two tensors that both depend on the data".into()),
-    };
-    if a.stage != b.stage {
-        return Err("is a skip connection over a ReLU, which is not supported".into());
+    match (op.is::<Add>(), op.is::<Sub>()) {
+        (true, _) => Ok(a.add_scaled(b, 1.0)),
+        (_, true) => Ok(a.add_scaled(b, -1.0)),
+        _ => Err("combines two tensors that both depend on the data".into()),
     }
-    let [a, b] = [a, b].map(|data| match data.shape == shape {
-        true => Cow::Borrowed(data),
-        false => Cow::Owned(data.gather(shape, &broadcast(&data.shape, shape))),
-    });
-    Ok(a.add_scaled(&b, factor))
-}
-
-/// The data in this shape, by NumPy's rule.
-pub(super) fn spread(data: AffineTensor, shape: &[usize]) -> AffineTensor {
-    if data.shape == shape { data } else { data.gather(shape, &broadcast(&data.shape, shape)) }
 }

@@ -3,7 +3,6 @@
 use tract_onnx::tract_core::internal::*;
 
 use super::affine::{AffineTensor, FactorShift};
-use super::elementwise::spread;
 use super::indexing::broadcast;
 
 /// Factors and shifts, broadcast to the data.
@@ -39,7 +38,7 @@ impl ExactAffine {
             return Err(format!("constants of shape {:?} do not fit {shape:?}", self.shape));
         }
         let from = broadcast(&self.shape, shape);
-        Ok(spread(data, shape).scale_shift(|i| self.values[from[i]]))
+        Ok(data.spread(shape).scale_shift(|i| self.values[from[i]]))
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn check_weights(weights: Option<usize>) -> Result<(), String> {
 /// Is a tensor small enough whose elements are sums of so many elements of the data each?
 pub(super) fn check_sums(shape: &[usize], parts: usize, data: &AffineTensor) -> Result<(), String> {
     let longest = data.rows.iter().map(|row| row.terms.len()).max().unwrap_or(0);
-    let in_row = longest.saturating_mul(parts).min(data.inputs);
+    let in_row = longest.saturating_mul(parts).min(data.span());
     let rows = shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));
     check_weights(rows.and_then(|rows| rows.checked_mul(in_row)))
 }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn what_counts_is_not_the_dense_matrix() {
         // As dense matrices both would have 2^32 entries.
-        let data = AffineTensor::identity(0, &[1 << 16]);
+        let data = AffineTensor::of_variables(0, &[1 << 16]);
         assert!(check_sums(&[1 << 16], 9, &data).is_ok());
         assert!(check_sums(&[1 << 16], 1 << 16, &data).is_err());
         assert!(check_sums(&[usize::MAX, 2], 1, &data).is_err());

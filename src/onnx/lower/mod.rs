@@ -2,17 +2,24 @@
 //!
 //! tract has loaded the file and inferred shapes, and evaluated what depends on no data. Nothing else is folded yet: the operators
 //! between the input and the logits are those of the file. Each is followed with an [`AffineTensor`] in place of
-//! numbers, and every ReLU closes a layer. An operator that is none of these is refused by name.
+//! numbers. What is not affine asks for neurons, whose values are new variables; in the end the neurons are laid out as layers. An
+//! operator that is not piecewise linear is refused by name.
 
 mod affine;
 mod constant;
 mod contraction;
 mod conv;
+mod deconv;
 mod double_double;
 mod elementwise;
 mod exact_affine;
 mod indexing;
+mod layout;
+mod leaky_slopes;
 mod limits;
+mod moved;
+mod neurons;
+mod piecewise;
 mod stack;
 
 use std::collections::HashMap;
@@ -23,23 +30,27 @@ use tract_onnx::prelude::*;
 use tract_onnx::tract_core::ops::binary::TypedBinOp;
 use tract_onnx::tract_core::ops::cast::Cast;
 use tract_onnx::tract_core::ops::change_axes::AxisOp;
-use tract_onnx::tract_core::ops::cnn::{Conv, SumPool};
+use tract_onnx::tract_core::ops::cnn::{Conv, Deconv, KernelFormat, MaxPool, SumPool};
 use tract_onnx::tract_core::ops::einsum::EinSum;
+use tract_onnx::tract_core::ops::element_wise::ElementWiseOp;
 use tract_onnx::tract_core::ops::identity::Identity;
-use tract_onnx::tract_core::ops::nn::Reduce;
+use tract_onnx::tract_core::ops::math::{Abs, Neg};
+use tract_onnx::tract_core::ops::nn::{LeakyRelu, Reduce};
 use tract_onnx::tract_core::ops::source::TypedSource;
 use tract_onnx::tract_core::plan::EvalContext;
 
 pub(super) use affine::FactorShift;
 pub(super) use double_double::DoubleDouble;
 pub(super) use exact_affine::ExactAffine;
+pub(super) use leaky_slopes::LeakySlopes;
 pub(super) use stack::LayerStack;
 
 use self::affine::AffineTensor;
 use self::constant::Constant;
-use self::elementwise::{DataSide, Elementwise};
+use self::elementwise::DataSide;
 use self::limits::{check_tensor, check_weights};
-use crate::network::Layer;
+use self::moved::Moved;
+use self::neurons::Neurons;
 
 /// An operator that stands in the way: tract's name of the node, and why.
 pub(super) struct UnsupportedNode {
@@ -60,8 +71,8 @@ pub(super) fn lower(model: &TypedModel) -> Result<LayerStack, UnsupportedNode> {
         values: HashMap::new(),
         uses: uses(model),
         constants: HashMap::new(),
-        layers: Vec::new(),
-        relus: Vec::new(),
+        neurons: Neurons::new(0),
+        depths: HashMap::new(),
     };
     let order = model.eval_order();
     for id in order.map_err(|e| UnsupportedNode::new("graph", format!("{e:#}")))? {
@@ -78,9 +89,9 @@ struct Lowering<'m> {
     uses: HashMap<OutletId, usize>,
     /// Constants that are not in the graph's facts: tract leaves large ones for later.
     constants: HashMap<OutletId, Arc<Tensor>>,
-    layers: Vec<Layer>,
-    /// The node that closed each layer.
-    relus: Vec<usize>,
+    neurons: Neurons,
+    /// The number of layers before each node's values are known.
+    depths: HashMap<String, usize>,
 }
 
 /// An operand: data, or a constant with its shape.
@@ -101,11 +112,14 @@ impl Lowering<'_> {
         let shape = shape(node).map_err(refuse)?;
         check_tensor(&shape).map_err(refuse)?;
         let value = if is_source {
-            AffineTensor::identity(0, &shape)
+            self.neurons = Neurons::new(shape.iter().product());
+            AffineTensor::of_variables(0, &shape)
         } else {
             self.apply(node, &shape).map_err(refuse)?
         };
         debug_assert_eq!(value.shape, shape, "{node}");
+        let depth = value.rows.iter().map(|row| self.neurons.depth_of(row)).max();
+        self.depths.insert(node.name.clone(), depth.unwrap_or(0));
         self.values.insert(node.id.into(), Rc::new(value));
         Ok(())
     }
@@ -117,19 +131,13 @@ impl Lowering<'_> {
             return Err(UnsupportedNode::new("graph", reason));
         };
         let refuse =
-            |reason: &str| Err(UnsupportedNode::new(&self.model.nodes[output.node].name, reason));
-        let Some(logits) = self.values.remove(&output) else {
-            return refuse("the output does not depend on the input");
-        };
-        if logits.stage != self.layers.len() {
-            return refuse("the output bypasses a ReLU");
-        }
-        if let Err(reason) = check_weights(Some(logits.weights())) {
-            return refuse(&reason);
-        }
-        let (map, rounding) = logits.to_map();
-        self.layers.push(Layer::linear(map).with_rounding(rounding));
-        Ok(LayerStack { layers: self.layers, output_shape: logits.shape.clone() })
+            |reason: &str| UnsupportedNode::new(&self.model.nodes[output.node].name, reason);
+        let logits = self.values.remove(&output);
+        let logits = logits.ok_or_else(|| refuse("the output does not depend on the input"))?;
+        let AffineTensor { shape, rows, .. } = Rc::unwrap_or_clone(logits);
+        let stack = layout::lay_out(self.neurons, rows, shape);
+        let stack = stack.map_err(|reason| refuse(&reason))?;
+        Ok(LayerStack { depths: self.depths, ..stack })
     }
 
     /// Works out a node that depends on no data, unless tract has. Where that fails, whoever uses it refuses.
@@ -163,25 +171,85 @@ impl Lowering<'_> {
             self.einsum(node, op, shape)
         } else if let Some(op) = node.op_as::<Conv>() {
             self.conv(node, op, shape)
+        } else if let Some(op) = node.op_as::<Deconv>() {
+            self.deconv(node, op, shape)
         } else if let Some(op) = node.op_as::<SumPool>() {
             self.data(node, 0).and_then(|data| conv::pool(op, &data, shape))
+        } else if let Some(op) = node.op_as::<MaxPool>() {
+            let data = self.data(node, 0)?;
+            conv::max_pool(&mut self.neurons, op, &data, shape)
         } else if let Some(op) = node.op_as::<Reduce>() {
-            self.data(node, 0).and_then(|data| contraction::reduce(op, &data, shape))
+            let data = self.data(node, 0)?;
+            contraction::reduce(&mut self.neurons, op, &data, shape)
+        } else if let Some(op) = node.op_as::<ElementWiseOp>() {
+            self.unary(node, op)
         } else if let Some(op) = node.op_as::<ExactAffine>() {
             self.data(node, 0).and_then(|data| op.apply(Rc::unwrap_or_clone(data), shape))
+        } else if let Some(op) = node.op_as::<LeakySlopes>() {
+            let data = Rc::unwrap_or_clone(self.data(node, 0)?);
+            op.apply(&mut self.neurons, data, shape)
+        } else if moved::moves(node, 0).is_some() {
+            self.moved(node, shape)
         } else if self.is_identity(node) {
-            self.data(node, 0).map(Rc::unwrap_or_clone)
+            let mut data = Rc::unwrap_or_clone(self.data(node, 0)?);
+            if self.narrows(node) {
+                data.rows.iter_mut().for_each(|row| row.errors.operations += 1);
+            }
+            Ok(data)
         } else {
-            Err(format!("{} is neither affine, layout nor Relu", node.op.name()))
+            Err(format!("{} is not piecewise linear", node.op.name()))
         }
+    }
+
+    /// Element by element: Neg, Abs, LeakyRelu.
+    fn unary(&mut self, node: &TypedNode, op: &ElementWiseOp) -> Result<AffineTensor, String> {
+        let data = Rc::unwrap_or_clone(self.data(node, 0)?);
+        let op = op.0.as_ref();
+        if op.is::<Neg>() {
+            Ok(data.scale_shift(|_| FactorShift::plain(-1.0, 0.0)))
+        } else if op.is::<Abs>() {
+            Ok(piecewise::magnitude(&mut self.neurons, data))
+        } else if let Some(&LeakyRelu { alpha }) = op.downcast_ref::<LeakyRelu>() {
+            if !alpha.is_finite() {
+                return Err(format!("its alpha is {alpha}, not a finite number"));
+            }
+            Ok(piecewise::leaky(&mut self.neurons, data, |_| alpha.into()))
+        } else {
+            Err(format!("{} is not piecewise linear", op.name()))
+        }
+    }
+
+    /// An operator that only moves elements.
+    fn moved(&mut self, node: &TypedNode, shape: &[usize]) -> Result<AffineTensor, String> {
+        let operand = |slot: usize| {
+            let inlet = node.inputs[slot];
+            if !self.values.contains_key(&inlet) {
+                return self.tensor(inlet).map(Moved::Constant);
+            }
+            match moved::moves(node, slot) {
+                Some(true) => self.data(node, slot).map(Moved::Data),
+                _ => Err("its operands beside the data depend on the data".into()),
+            }
+        };
+        let operands: Result<Vec<Moved>, String> = (0..node.inputs.len()).map(operand).collect();
+        moved::apply(node, &operands?, shape)
     }
 
     /// Whether a node hands on its first operand: also a Dropout that tract would drop.
     fn is_identity(&self, node: &TypedNode) -> bool {
         node.op_is::<Identity>()
-            || node.op_as::<Cast>().is_some_and(|cast| cast.to == f32::datum_type())
+            || node
+                .op_as::<Cast>()
+                .is_some_and(|cast| [f32::datum_type(), f64::datum_type()].contains(&cast.to))
             || (node.op.name() == "Dropout"
                 && matches!(node.op.declutter(self.model, node), Ok(Some(_))))
+    }
+
+    /// Whether a node rounds f64 to f32.
+    fn narrows(&self, node: &TypedNode) -> bool {
+        let given = node.inputs.first().and_then(|&inlet| self.model.outlet_fact(inlet).ok());
+        given.is_some_and(|given| given.datum_type == f64::datum_type())
+            && node.outputs[0].fact.datum_type == f32::datum_type()
     }
 
     fn tensor(&self, outlet: OutletId) -> Result<Arc<Tensor>, String> {
@@ -248,9 +316,14 @@ impl Lowering<'_> {
         shape: &[usize],
     ) -> Result<AffineTensor, String> {
         let op = op.0.as_ref();
+        let extreme = elementwise::extreme(op);
         let (data, side, constant) = match (self.operand(node, 0)?, self.operand(node, 1)?) {
             (Operand::Data(a), Operand::Data(b)) => {
-                return elementwise::of_both(op, &a, &b, shape);
+                let [a, b] = [a, b].map(|data| Rc::unwrap_or_clone(data).spread(shape));
+                return match extreme {
+                    Some(extreme) => Ok(piecewise::of_both(&mut self.neurons, extreme, a, b)),
+                    None => elementwise::of_both(op, &a, &b),
+                };
             }
             (Operand::Data(a), Operand::Constant(c)) => (a, DataSide::Left, c),
             (Operand::Constant(c), Operand::Data(a)) => (a, DataSide::Right, c),
@@ -259,25 +332,12 @@ impl Lowering<'_> {
             }
         };
         let data = Rc::unwrap_or_clone(data);
-        match elementwise::with_constant(op, data, side, &constant, shape)? {
-            Elementwise::Affine(data) => Ok(data),
-            Elementwise::Relu(data) => self.relu(node, &data),
+        match extreme {
+            Some(extreme) => {
+                Ok(piecewise::with_constant(&mut self.neurons, extreme, data, &constant, shape))
+            }
+            None => elementwise::with_constant(op, data, side, &constant, shape),
         }
-    }
-
-    /// Closes the layer that `data` is the pre-activation of.
-    fn relu(&mut self, node: &TypedNode, data: &AffineTensor) -> Result<AffineTensor, String> {
-        if let Some(&other) = self.relus.get(data.stage) {
-            let other = &self.model.nodes[other].name;
-            return Err(format!(
-                "is a branch beside the Relu '{other}': branching networks are not supported"
-            ));
-        }
-        check_weights(Some(data.weights()))?;
-        self.relus.push(node.id);
-        let (map, rounding) = data.to_map();
-        self.layers.push(Layer::relu(map).with_rounding(rounding));
-        Ok(AffineTensor::identity(data.stage + 1, &data.shape))
     }
 
     /// Data times a constant matrix, however the axes lie.
@@ -302,13 +362,34 @@ impl Lowering<'_> {
         shape: &[usize],
     ) -> Result<AffineTensor, String> {
         let (data, bias) = (self.data(node, 0)?, self.constant(node, 2)?);
+        let kernel = self.kernel(node, op.kernel_fmt, op.group)?;
+        conv::convolve(op, &data, &kernel, &bias, shape)
+    }
+
+    fn deconv(
+        &mut self,
+        node: &TypedNode,
+        op: &Deconv,
+        shape: &[usize],
+    ) -> Result<AffineTensor, String> {
+        let (data, bias) = (self.data(node, 0)?, self.constant(node, 2)?);
+        let kernel = self.kernel(node, op.kernel_format, op.group)?;
+        deconv::deconvolve(op, &data, &kernel, &bias, shape)
+    }
+
+    /// Whatever the kernel's format: group, output channel, input channel, taps.
+    fn kernel(
+        &self,
+        node: &TypedNode,
+        format: KernelFormat,
+        group: usize,
+    ) -> Result<Constant, String> {
         let kernel = self.tensor(node.inputs[1]).map_err(|_| "its weights depend on the data")?;
-        // Whatever the kernel's format: group, output channel, input channel, taps.
         let mut ordered = (*kernel).clone();
-        for step in op.kernel_fmt.kernel_as_group_o_i_hw_ops(kernel.shape(), op.group) {
+        for step in format.kernel_as_group_o_i_hw_ops(kernel.shape(), group) {
             step.change_tensor(&mut ordered, false).map_err(|e| format!("{e:#}"))?;
         }
-        conv::convolve(op, &data, &Constant::new(&ordered)?, &bias, shape)
+        Constant::new(&ordered)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The layers that a graph was lowered to.
 
+use std::collections::HashMap;
+
 use crate::network::{Activation, AffineMap, Layer, LayerRounding};
 
 /// Layers, first to last.
@@ -7,6 +9,8 @@ pub(in crate::onnx) struct LayerStack {
     pub layers: Vec<Layer>,
     /// Shape of the logits in the file, batch included.
     pub output_shape: Vec<usize>,
+    /// By tract's name of a node, the number of layers before its values are known.
+    pub depths: HashMap<String, usize>,
 }
 
 impl LayerStack {
@@ -33,7 +37,28 @@ impl LayerStack {
         }
         layers.reverse();
         let output_shape = [vec![1], self.output_shape[1..].to_vec()].concat();
-        Some(Self { layers, output_shape })
+        Some(Self { layers, output_shape, depths: self.depths })
+    }
+}
+
+impl LayerStack {
+    /// The same with a class before the only logit, whose logit is 0: the other one wins where the file's is positive.
+    pub fn with_zero_class(mut self) -> Self {
+        let last = self.layers.pop().expect("there is a last layer");
+        let (map, rounding) = (last.affine(), last.rounding());
+        let weight = |i: usize, j: usize| if i == 0 { 0.0 } else { map.weight(i - 1, j) };
+        let bias = [&[0.0], map.bias()].concat();
+        let two = AffineMap::from_fn(1 + map.outputs(), map.inputs(), weight, bias);
+        let after = |first: f64, values: &[f64]| [&[first], values].concat();
+        self.layers.push(Layer::linear(two).with_rounding(LayerRounding {
+            amplification: after(1.0, &rounding.amplification),
+            gain: after(0.0, &rounding.gain),
+            offset: after(0.0, &rounding.offset),
+            reach_gain: after(0.0, &rounding.reach_gain),
+            reach_offset: after(0.0, &rounding.reach_offset),
+            operations: [&[0], &rounding.operations[..]].concat(),
+        }));
+        self
     }
 }
 
@@ -53,6 +78,6 @@ fn part_of(layer: &Layer, outputs: &[usize], inputs: &[usize]) -> Layer {
         offset: pick(&rounding.offset),
         reach_gain: pick(&rounding.reach_gain),
         reach_offset: pick(&rounding.reach_offset),
-        operations: rounding.operations,
+        operations: outputs.iter().map(|&i| rounding.operations[i]).collect(),
     })
 }

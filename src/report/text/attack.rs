@@ -40,22 +40,25 @@ pub fn row(
 ) -> io::Result<()> {
     let [label, predicted, target] = label_widths(classes);
     let true_label = record.label.map_or("?".into(), |l| classes.name(l));
-    let wrong = record.label.is_some_and(|l| l != record.predicted);
+    let note = match &record.error {
+        Some(error) => format!("  error: {error}"),
+        None if record.label.is_some_and(|l| l != record.predicted) => "  misclassified".into(),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "{:>6} {:>label$} {:>predicted$} {:>target$} {} {:>9.4} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{}",
+        "{:>6} {:>label$} {:>predicted$} {:>target$} {} {:>9} {:>9} {:>9.4} {:>6} {:>6} {:>7.2}{note}",
         record.image,
         true_label,
         classes.name(record.predicted),
         classes.name(record.target),
         paint.verdict(record.verdict, 11),
-        record.margin,
+        finite(record.margin),
         bound(record),
         record.distance,
         record.changed_pixels,
         record.stats.starts,
         record.stats.seconds,
-        if wrong { "  misclassified" } else { "" }
     )
 }
 
@@ -63,9 +66,25 @@ pub fn row(
 fn bound(record: &AttackRecord) -> String {
     match record.upper_bound {
         Some(_) if record.has_loose_bound() => LOOSE.into(),
-        Some(bound) => format!("{bound:.4}"),
+        Some(bound) => finite(bound),
         None => "-".into(),
     }
+}
+
+/// A number, or a dash for one that is infinite or NaN.
+fn finite(number: f64) -> String {
+    if number.is_finite() { format!("{number:.4}") } else { "-".into() }
+}
+
+/// What the mark in the column of bounds means, if it is there.
+fn loose_bounds(out: &mut impl Write, count: usize) -> io::Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "bounds of {count} are {LOOSE}: over 100 times as far above the margin as the margin (or 1) is large, which says nothing"
+    )
 }
 
 /// The lines below the table.
@@ -96,19 +115,25 @@ pub fn summary(
             summary.by_branching, summary.optimal, summary.nodes
         )?;
     }
-    if summary.loose_bounds > 0 {
-        writeln!(
-            out,
-            "bounds of {} are {LOOSE}: over 100 times as far above the margin as the margin (or 1) is large, which says nothing",
-            summary.loose_bounds
-        )?;
-    }
+    loose_bounds(out, summary.loose_bounds)?;
     if skipped > 0 {
         writeln!(
             out,
             "{skipped} images not searched: predicted as their target already, or no target named"
         )?;
     }
+    let errors = summary.images.errors;
+    if errors > 0 {
+        writeln!(
+            out,
+            "{errors} images without an answer: a logit is not finite; they count as not certified"
+        )?;
+    }
+    accuracy(out, summary)
+}
+
+/// How many images are predicted as labelled, and stay so.
+fn accuracy(out: &mut impl Write, summary: &AttackSummary) -> io::Result<()> {
     if summary.labelled > 0 {
         let share = 100.0 * summary.correct as f64 / summary.labelled as f64;
         writeln!(
@@ -123,13 +148,14 @@ pub fn summary(
         let most = images.certified + images.undecided;
         writeln!(
             out,
-            "robust accuracy against these targets: {:.1} % certified, {:.1} % at most ({} certified, {} undecided, {} attacked, {} misclassified)",
+            "robust accuracy against these targets: {:.1} % certified, {:.1} % at most ({} certified, {} undecided, {} attacked, {} misclassified{})",
             share(images.certified),
             share(most),
             images.certified,
             images.undecided,
             images.attacked,
-            images.misclassified
+            images.misclassified,
+            if images.errors > 0 { format!(", {} errors", images.errors) } else { String::new() }
         )?;
     }
     Ok(())

@@ -13,10 +13,16 @@ pub fn inspection(out: &mut impl Write, inspection: &Inspection) -> io::Result<(
     writeln!(out, "  input       {}", joined(&inspection.input_dims, " x "))?;
     writeln!(out, "  network     {}", joined(&inspection.widths, " -> "))?;
     writeln!(out, "  parameters  {}, {} ReLUs", inspection.parameters, inspection.relus)?;
-    for (layer, LayerSize { inputs, outputs }) in layers.iter().enumerate() {
-        let relu = if layer + 1 < layers.len() { " + ReLU" } else { "" };
-        let folded = names(nodes, NodeRole::Affine(layer));
-        let folded = if folded.is_empty() { "identity".into() } else { folded };
+    for (layer, LayerSize { inputs, outputs, relus }) in layers.iter().enumerate() {
+        let relu = match *relus {
+            0 => String::new(),
+            all if all == *outputs => " + ReLU".into(),
+            some => format!(" + {some} ReLUs"),
+        };
+        let roles = [NodeRole::Affine(layer), NodeRole::Piecewise(layer)];
+        let folded: Vec<String> = roles.iter().map(|&role| names(nodes, role)).collect();
+        let folded: Vec<String> = folded.into_iter().filter(|names| !names.is_empty()).collect();
+        let folded = if folded.is_empty() { "identity".into() } else { folded.join(", ") };
         writeln!(out, "  layer {layer}     {inputs} -> {outputs}{relu}, from {folded}")?;
     }
     for (title, role) in [("layout     ", NodeRole::Layout), ("dropped    ", NodeRole::Dropped)] {

@@ -21,10 +21,15 @@ pub fn header(out: &mut impl Write, classes: &Classes) -> io::Result<()> {
 /// One line per image.
 pub fn row(out: &mut impl Write, record: &RadiusRecord, classes: &Classes) -> io::Result<()> {
     let [label, predicted, target] = label_widths(classes);
+    let note = match &record.error {
+        Some(error) => format!("  error: {error}"),
+        None if record.misclassified => "  misclassified".into(),
+        None => String::new(),
+    };
     let or_dash = |text: Option<String>| text.unwrap_or("-".into());
     writeln!(
         out,
-        "{:>6} {:>label$} {:>predicted$} {:>10.5} {:>10} {:>target$} {:>7} {:>7.2}{}",
+        "{:>6} {:>label$} {:>predicted$} {:>10.5} {:>10} {:>target$} {:>7} {:>7.2}{note}",
         record.image,
         record.label.map_or("?".into(), |label| classes.name(label)),
         classes.name(record.predicted),
@@ -33,7 +38,6 @@ pub fn row(out: &mut impl Write, record: &RadiusRecord, classes: &Classes) -> io
         or_dash(record.target.map(|target| classes.name(target).into_owned())),
         or_dash(record.ratio().map(|ratio| format!("{ratio:.2}"))),
         record.seconds,
-        if record.misclassified { "  misclassified" } else { "" }
     )
 }
 
@@ -54,6 +58,9 @@ pub fn summary(
     }
     if *misclassified > 0 {
         write!(out, "; {misclassified} misclassified")?;
+    }
+    if summary.errors > 0 {
+        write!(out, "; {} without an answer, a logit is not finite", summary.errors)?;
     }
     writeln!(out)?;
     if skipped > 0 {

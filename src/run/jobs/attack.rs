@@ -48,6 +48,11 @@ impl Job for AttackJob {
         ImageAttack::new(&self.model, &item.sample, item.predicted, &self.attack)
     }
 
+    fn error_record(&self, item: &ImageTargets, key: Key) -> Option<AttackRecord> {
+        let pair = (item.predicted, target(key));
+        item.error.map(|error| AttackRecord::of_error(&item.sample, pair, &self.attack, &error))
+    }
+
     fn solve(
         &self,
         _: &ImageTargets,

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::attack::{ClassifyError, classify};
+use crate::attack::{Classification, ClassifyError, NotFinite, classify};
 use crate::data::{Sample, Targets};
 use crate::network::Label;
 use crate::onnx::OnnxModel;
@@ -17,10 +17,13 @@ pub struct ImageTargets {
     pub predicted: Label,
     /// The labels that an adversary should get.
     pub targets: Vec<Label>,
+    /// Why the image has no answer, if it can have none. `predicted` is then only the label of the largest logit.
+    pub error: Option<NotFinite>,
 }
 
 impl ImageTargets {
-    /// Asks the model for the label of an image; that is none of the targets.
+    /// Asks the model for the label of an image; that is none of the targets. An image with a logit that is not finite has an
+    /// [`error`](Self::error).
     ///
     /// # Errors
     /// When tract fails, or the model is no classifier.
@@ -29,21 +32,38 @@ impl ImageTargets {
         sample: Sample,
         targets: &Targets,
     ) -> Result<Self, ClassifyError> {
-        let labels = classify(model, &sample)?;
-        let targets = targets.of(sample.index, labels.predicted, labels.runner_up);
-        Ok(Self { sample, predicted: labels.predicted, targets })
+        let (labels, error) = match classify(model, &sample) {
+            Ok(labels) => (labels, None),
+            Err(ClassifyError::NotFinite { error, labels, .. }) => (labels, Some(error)),
+            Err(other) => return Err(other),
+        };
+        let of = |Classification { predicted, runner_up }| {
+            let targets = targets.of(sample.index, predicted, runner_up);
+            (predicted, targets)
+        };
+        let (mut predicted, mut asked) = of(labels);
+        // Without a prediction no image is "predicted as its target already": it would be left out without a word.
+        if error.is_some() && asked.is_empty() {
+            let Classification { predicted: first, runner_up } = labels;
+            (predicted, asked) = of(Classification { predicted: runner_up, runner_up: first });
+        }
+        Ok(Self { sample, predicted, targets: asked, error })
     }
 
     /// The same for many images, in parallel.
     ///
     /// # Errors
-    /// When tract fails, or the model is no classifier.
+    /// When tract fails, a logit is not finite, or the model is no classifier.
     pub fn of_samples(
         model: &OnnxModel,
         samples: Vec<Sample>,
         targets: &Targets,
     ) -> Result<Vec<Self>, ClassifyError> {
-        samples.into_par_iter().map(|sample| Self::new(model, sample, targets)).collect()
+        let of_sample = |sample| {
+            classify(model, &sample)?;
+            Self::new(model, sample, targets)
+        };
+        samples.into_par_iter().map(of_sample).collect()
     }
 
     /// As a manifest lists it.

@@ -39,6 +39,12 @@ impl Job for RadiusJob {
 
     fn share(&self, _: &ImageTargets) {}
 
+    fn error_record(&self, item: &ImageTargets, _: Key) -> Option<RadiusRecord> {
+        let record =
+            |error| RadiusRecord::of_error(&item.sample, item.predicted, &self.options, &error);
+        item.error.map(record)
+    }
+
     fn solve(
         &self,
         item: &ImageTargets,

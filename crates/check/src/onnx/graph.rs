@@ -12,20 +12,69 @@ use crate::affine::Chain;
 pub fn read(graph: &GraphProto, directory: &Path) -> Result<Chain, String> {
     let mut constants = HashMap::new();
     for proto in &graph.initializer {
-        constants.insert(proto.name.clone(), Tensor::read(proto, directory)?);
+        constants.insert(proto.name.clone(), Tensor::read(proto, directory));
     }
     let inputs: Vec<_> = graph.input.iter().filter(|i| !constants.contains_key(&i.name)).collect();
     let [input] = inputs[..] else {
         return Err(format!("has {} inputs, not one", inputs.len()));
     };
-    let output = graph.output.first().ok_or("has no output")?;
+    let output = &graph.output.first().ok_or("has no output")?.name;
+    let (logits, last) = logits(graph, output)?;
     let mut reader = Reader::new(constants, directory, &input.name, input_shape(input)?);
-    for node in needed(graph, &output.name) {
+    for node in needed(graph, logits) {
         let in_node = |what: String| format!("node '{}' ({}): {what}", node.name, node.op_type);
         reader.node(node).map_err(in_node)?;
     }
-    reader.finish(&output.name)
+    reader.finish(logits, &last)
 }
+
+/// The value that an output is made of by a last softmax or argmax, which keep the order, and by what only gives that another form. It is the
+/// output itself if there is none. Also gives the softmax or argmax.
+fn logits<'g>(
+    graph: &'g GraphProto,
+    output: &'g str,
+) -> Result<(&'g str, Vec<&'g NodeProto>), String> {
+    let constants: HashSet<&str> = graph.initializer.iter().map(|t| t.name.as_str()).collect();
+    let (mut logits, mut at, mut behind, mut last) = (output, output, Vec::new(), Vec::new());
+    while let Some(node) = graph.node.iter().find(|n| n.output.first().is_some_and(|o| o == at)) {
+        let op = node.op_type.as_str();
+        let is_last = ["Softmax", "LogSoftmax", "ArgMax"].contains(&op);
+        if !is_last && !FORMS.contains(&op) {
+            break;
+        }
+        let data = node.input.iter().find(|name| !constants.contains(name.as_str()));
+        let Some(data) = data else { break };
+        at = data;
+        behind.push(op);
+        if is_last {
+            // What is picked out of probabilities, or rounded, may be in another order.
+            let picks = |op: &&str| ["Cast", "Reshape", "ArrayFeatureExtractor"].contains(op);
+            let argmax = behind.contains(&"ArgMax");
+            if !argmax && behind.iter().any(picks) {
+                return Err(format!(
+                    "node '{}' ({op}): what follows it is not supported",
+                    node.name
+                ));
+            }
+            (logits, behind) = (at, Vec::new());
+            last.push(node);
+        }
+    }
+    Ok((logits, last))
+}
+
+/// What may follow a softmax or argmax.
+const FORMS: [&str; 9] = [
+    "Identity",
+    "Cast",
+    "Reshape",
+    "Flatten",
+    "Squeeze",
+    "Unsqueeze",
+    "ArrayFeatureExtractor",
+    "ZipMap",
+    "Normalizer",
+];
 
 /// The input's shape for one image.
 fn input_shape(input: &ValueInfoProto) -> Result<Vec<usize>, String> {

@@ -1,9 +1,12 @@
 //! A reader of ONNX files: chains of affine operations and ReLUs. Everything else is refused by name.
 
+mod constants;
 mod graph;
+mod linear;
 mod nodes;
 mod proto;
 mod tensor;
+mod windows;
 
 use std::io::Read;
 use std::path::Path;
@@ -33,15 +36,23 @@ impl Model {
     /// # Errors
     /// What cannot be read or is not supported, with the node's name.
     pub fn read(path: &Path) -> Result<Self, String> {
+        let stored = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Self::from_bytes(path, &stored)
+    }
+
+    /// The same for the bytes of a file that is called `path`; weights in other files are looked for beside that.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn from_bytes(path: &Path, stored: &[u8]) -> Result<Self, String> {
         let named = |what: String| format!("{}: {what}", path.display());
-        let stored = std::fs::read(path).map_err(|e| named(e.to_string()))?;
-        let bytes = unpacked(&stored).map_err(|e| named(e.to_string()))?;
+        let bytes = unpacked(stored).map_err(|e| named(e.to_string()))?;
         let proto = proto::ModelProto::decode(bytes.as_slice());
         let proto = proto.map_err(|e| named(format!("is not an ONNX file: {e}")))?;
         let graph = proto.graph.ok_or_else(|| named("holds no graph".into()))?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let chain = graph::read(&graph, directory).map_err(named)?;
-        let mut sha256 = hex::encode(Sha256::digest(&stored));
+        let mut sha256 = hex::encode(Sha256::digest(stored));
         let others = graph::external_files(&graph);
         if !others.is_empty() {
             sha256.push('\n');

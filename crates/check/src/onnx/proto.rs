@@ -44,8 +44,12 @@ pub struct AttributeProto {
     pub f: f32,
     #[prost(int64, tag = "3")]
     pub i: i64,
+    #[prost(bytes = "vec", tag = "4")]
+    pub s: Vec<u8>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
+    #[prost(float, repeated, tag = "7")]
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
     pub ints: Vec<i64>,
 }
@@ -58,6 +62,8 @@ pub struct TensorProto {
     pub data_type: i32,
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
+    #[prost(int32, repeated, tag = "5")]
+    pub int32_data: Vec<i32>,
     #[prost(int64, repeated, tag = "7")]
     pub int64_data: Vec<i64>,
     #[prost(string, tag = "8")]

@@ -17,9 +17,11 @@ pub enum Values {
     I64(Vec<i64>),
 }
 
-/// The numbers of data type codes 1 and 7.
+/// Codes of data types.
 const FLOAT: i32 = 1;
 const INT64: i32 = 7;
+const BOOL: i32 = 9;
+const FLOAT16: i32 = 10;
 
 impl Tensor {
     /// Reads a tensor; `directory` is where files of weights lie.
@@ -36,16 +38,53 @@ impl Tensor {
             FLOAT => Values::F32(chunks(raw).map(f32::from_le_bytes).collect()),
             INT64 if raw.is_empty() => Values::I64(proto.int64_data.clone()),
             INT64 => Values::I64(chunks(raw).map(i64::from_le_bytes).collect()),
+            BOOL if raw.is_empty() => {
+                Values::I64(proto.int32_data.iter().map(|&x| i64::from(x)).collect())
+            }
+            BOOL => Values::I64(raw.iter().map(|&x| i64::from(x)).collect()),
+            FLOAT16 if raw.is_empty() => {
+                Values::F32(proto.int32_data.iter().map(|&bits| half(bits as u16)).collect())
+            }
+            FLOAT16 => Values::F32(chunks(raw).map(|b| half(u16::from_le_bytes(b))).collect()),
             other => return Err(named(&format!("data type {other} is not supported, float32 is"))),
         };
-        let (many, width) = match &values {
-            Values::F32(values) => (values.len(), 4),
-            Values::I64(values) => (values.len(), 8),
+        let width = match proto.data_type {
+            BOOL => 1,
+            FLOAT16 => 2,
+            FLOAT => 4,
+            _ => 8,
+        };
+        let many = match &values {
+            Values::F32(values) => values.len(),
+            Values::I64(values) => values.len(),
         };
         if many != count || !raw.len().is_multiple_of(width) {
             return Err(named("its shape does not fit its data"));
         }
         Ok(Self { shape, values })
+    }
+
+    /// Integers in a row.
+    pub fn list(values: Vec<i64>) -> Self {
+        Self { shape: vec![values.len()], values: Values::I64(values) }
+    }
+
+    /// The same as numbers of another type: 1 is f32, 7 is i64.
+    pub fn cast(&self, to: i64) -> Result<Self, String> {
+        let values = match (&self.values, to) {
+            (Values::F32(_), 1) | (Values::I64(_), 7) => self.values.clone(),
+            (Values::I64(values), 1) => Values::F32(values.iter().map(|&x| x as f32).collect()),
+            _ => return Err("casts to a type that is not supported".into()),
+        };
+        Ok(Self { shape: self.shape.clone(), values })
+    }
+
+    /// Its numbers, finite or not.
+    pub fn numbers(&self) -> Result<Vec<f64>, String> {
+        match &self.values {
+            Values::F32(values) => Ok(values.iter().map(|&x| x.into()).collect()),
+            Values::I64(_) => Err("a constant is not of float32".into()),
+        }
     }
 
     /// Its numbers, if they are finite f32.
@@ -100,6 +139,18 @@ impl Tensor {
         };
         let values = (0..values.len()).map(|index| values[place(index)]).collect();
         Ok(Self { shape, values: Values::F32(values) })
+    }
+}
+
+/// A number of 16 bits.
+fn half(bits: u16) -> f32 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    sign * match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
     }
 }
 

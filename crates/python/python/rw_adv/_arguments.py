@@ -20,6 +20,9 @@ FARTHEST = 1e9
 MOST_THREADS = 1024
 
 #: ``progress=``: True, False, or what is called with (done, total, record).
+#: Pictures of adversaries in a result directory.
+PICTURES = ("none", "adversaries", "all")
+
 Progress = Union[bool, Callable[[int, int, "dict[str, Any]"], object]]
 
 

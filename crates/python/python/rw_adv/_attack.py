@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import Progress, as_array, integer, positive, seconds, targets, word
+from ._arguments import PICTURES, Progress, as_array, integer, positive, seconds, targets, word
 from ._arguments import branch as checked_branch
 from ._arguments import images as checked_images
 from ._arguments import labels as checked_labels
@@ -440,11 +440,15 @@ class AttackResult(Sequence[ImageResult]):
             return pandas.DataFrame(self.records)
         return pandas.DataFrame([result.to_dict() for result in self])
 
-    def save(self, directory: Union[str, os.PathLike[str]]) -> None:
+    def save(self, directory: Union[str, os.PathLike[str]], pictures: str = "all") -> None:
         """Writes the directory that ``rw-adv --out`` writes: records, summary.json, arrays and pictures of the adversaries, report.html;
-        and, unless ``proofs=False`` was asked for, proofs/ for ``rw-adv check-proof``. The directory must not hold results yet."""
+        and, unless ``proofs=False`` was asked for, proofs/ for ``rw-adv check-proof``. The directory must not hold results yet.
+
+        ``pictures`` in adversarial/ are ``none``, the ``adversaries`` alone, or ``all``; a result that was pickled has all.
+        """
+        word("pictures", pictures, PICTURES)
         if self._run is not None:
-            self._run.save(os.fspath(directory), list(self._indices))
+            self._run.save(os.fspath(directory), list(self._indices), pictures)
         elif self._packed is not None:
             unpack(self._packed, Path(directory))
         else:
@@ -524,6 +528,7 @@ def attack(
     seed: int = 0,
     progress: Progress = True,
     proofs: bool = True,
+    check_proofs: bool = False,
 ) -> AttackResult:
     """Can images be changed, within a budget, so that the model gives them another label?
 
@@ -553,6 +558,9 @@ def attack(
         A bar, if tqdm is installed and there is a terminal or a notebook; or a function of (done, total, record).
     proofs
         Keep what proves the bounds, for :meth:`AttackResult.save`.
+    check_proofs
+        Have every robust and optimal answer checked by a checker that shares no code with the search; SolveError if a proof does not hold.
+        As ``--check-proofs``.
 
     Ctrl-C ends the search and returns what is known; ``result.complete`` is False then.
 
@@ -584,6 +592,7 @@ def attack(
         "branch": checked_branch(branch),
         "gap": positive("gap", gap),
         "proofs": bool(proofs),
+        "check_proofs": bool(check_proofs),
     }
     listening = ProgressListener(progress, "attack")
     try:

@@ -128,6 +128,7 @@ def maximize(
     threads: Optional[int] = None,
     seed: int = 0,
     proofs: bool = True,
+    check_proofs: bool = False,
 ) -> MaximizeResult:
     """The largest value of a linear function of the outputs while the input stays in a box, cut by ``A x <= b`` if that is given.
 
@@ -144,7 +145,7 @@ def maximize(
         Decide whether an input exceeds this; with ``goal="verdict"`` only that.
     branch
         Branch and bound until the gap is closed: True for as many nodes as it takes, or a number of nodes. As ``--branch``.
-    gap, method, patience, time_limit, threads, seed, proofs
+    gap, method, patience, time_limit, threads, seed, proofs, check_proofs
         As for :func:`attack`; the time limit is for the whole.
 
     >>> found = maximize("tests/zoo/accepted/acasxu_style.onnx", {0: 1.0, 1: -1.0}, lower=0, upper=1, branch=True)
@@ -161,6 +162,7 @@ def maximize(
         "branch": checked_branch(branch),
         "gap": positive("gap", gap),
         "proofs": bool(proofs),
+        "check_proofs": bool(check_proofs),
         "seed": checked_seed(seed),
         "time_limit": seconds("time_limit", time_limit),
         "threads": checked_threads(threads),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import Progress, integer, number, positive, seconds, targets, word
+from ._arguments import PICTURES, Progress, integer, number, positive, seconds, targets, word
 from ._arguments import branch as checked_branch
 from ._arguments import images as checked_images
 from ._arguments import labels as checked_labels
@@ -182,10 +182,12 @@ class RadiusResult(Sequence[ImageRadius]):
         """A data frame with a row for each image, as in radii.jsonl."""
         return needed("pandas", "to_pandas()").DataFrame(self.records)
 
-    def save(self, directory: Union[str, os.PathLike[str]]) -> None:
-        """Writes the directory that ``rw-adv radius --out`` writes. It must not hold results yet."""
+    def save(self, directory: Union[str, os.PathLike[str]], pictures: str = "all") -> None:
+        """Writes the directory that ``rw-adv radius --out`` writes; ``pictures`` as for :meth:`AttackResult.save`. It must not hold results
+        yet."""
+        word("pictures", pictures, PICTURES)
         if self._run is not None:
-            self._run.save(os.fspath(directory), [result.index for result in self])
+            self._run.save(os.fspath(directory), [result.index for result in self], pictures)
         elif self._packed is not None:
             unpack(self._packed, Path(directory))
         else:

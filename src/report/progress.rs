@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
+use indicatif::{
+    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, WeakProgressBar,
+};
 use serde::Serialize;
 
 use crate::record::json;
 use crate::record::{Key, Verdict, WorkState};
 
-const TEMPLATE: &str = "{bar:24} {pos}/{len}  {elapsed} elapsed, {eta} left{msg}";
+const TEMPLATE: &str = "{bar:24} {pos}/{len}  {elapsed} elapsed, {left} left{msg}";
 
 /// How often a bar is drawn again, a line is written where there is no bar, a line of JSON is written.
 const BAR_EVERY: Duration = Duration::from_millis(500);
@@ -88,7 +90,16 @@ impl Progress {
 
     fn on(target: ProgressDrawTarget, records: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(records as u64), target);
-        bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is valid"));
+        let style = ProgressStyle::with_template(TEMPLATE).expect("the template is valid");
+        let text = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let left = left(state.elapsed(), state.pos(), state.len().unwrap_or_default());
+            // A bar that cannot be drawn is no reason to stop.
+            let _ = match left {
+                Some(left) => write!(out, "{}", HumanDuration(left)),
+                None => out.write_str("-"),
+            };
+        };
+        bar.set_style(style.with_key("left", text));
         Self { bar, counts: Arc::default(), ticker: None, last: None }
     }
 
@@ -223,14 +234,21 @@ fn line(bar: &ProgressBar, counts: &Counts) -> String {
         write!(text, ", {verdicts}").expect("a string takes all text");
     }
     write!(text, "; {} elapsed", HumanDuration(bar.elapsed())).expect("a string takes all text");
-    if done > 0 {
-        write!(text, ", {} left", HumanDuration(bar.eta())).expect("a string takes all text");
+    if let Some(left) = left(bar.elapsed(), done, asked) {
+        write!(text, ", {} left", HumanDuration(left)).expect("a string takes all text");
     }
     for state in work(counts, bar.elapsed()) {
         write!(text, "; {state}").expect("a string takes all text");
     }
     text.push('\n');
     text
+}
+
+/// The time that is left if the rest goes on as what is done did. An estimate that follows the last steps grows to centuries while
+/// one hard image is worked on.
+fn left(elapsed: Duration, done: u64, asked: u64) -> Option<Duration> {
+    let rest = asked.saturating_sub(done) as f64;
+    (done > 0).then(|| elapsed.mul_f64(rest / done as f64))
 }
 
 /// What `--progress json` writes, every second and at the end.

@@ -7,6 +7,7 @@ use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rw_adv::attack::{Answer, Attack};
+use rw_adv::network::Network;
 use rw_adv::record::{AttackRecord, AttackSettings, json};
 use rw_adv::run::{AttackJob, ImageTargets, ProofFiles, has_spare_threads};
 use rw_adv::search::{Method, SearchOptions};
@@ -28,7 +29,7 @@ pub struct AttackOptions {
     delta: f64,
     goal: String,
     method: String,
-    /// Nodes at most.
+    /// Nodes at most, 0 for no branching; none: as many as the command line spends on a verdict by default.
     branch: Option<usize>,
     gap: f64,
     proofs: bool,
@@ -53,13 +54,22 @@ pub fn method(name: &str) -> Result<Method, Failure> {
 
 impl AttackOptions {
     /// For so many images at once, on the threads that we are in.
-    fn attack(&self, run: &RunOptions, images: usize) -> Result<Attack, Failure> {
+    fn attack(
+        &self,
+        run: &RunOptions,
+        network: &Network,
+        images: usize,
+    ) -> Result<Attack, Failure> {
         let &Self { delta, gap, .. } = self;
         let proofs = self.proofs || self.check_proofs;
         let (seed, patience, method) = (run.seed, run.patience, method(&self.method)?);
         let search = SearchOptions { seed, patience, method, ..SearchOptions::default() };
         let parallel = has_spare_threads(images);
-        let branch = self.branch.map(|nodes| BranchLimits { nodes, gap, parallel });
+        let branch = match self.branch {
+            None => Some(BranchLimits::for_verdict(BranchLimits::default_nodes(network), parallel)),
+            Some(0) => None,
+            Some(nodes) => Some(BranchLimits { nodes, gap, parallel }),
+        };
         Ok(Attack { delta, norm: run.norm()?, search, goal: goal(&self.goal)?, branch, proofs })
     }
 }
@@ -83,7 +93,7 @@ pub fn attack(
         let targets = run.targets(model.model.network.outputs(), samples.len())?;
         let images = samples.len();
         let items = ImageTargets::of_samples(&model.model, samples, &targets)?;
-        let attack = options.attack(&run, images)?;
+        let attack = options.attack(&run, &model.model.network, images)?;
         let Attack { delta, search, branch, .. } = attack;
         let settings = json::fields(&AttackSettings {
             common: run.settings(&model, &items)?,

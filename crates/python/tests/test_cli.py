@@ -39,8 +39,9 @@ def by_key(records: list) -> list:
 @pytest.mark.parametrize(
     ("options", "typed"),
     [
-        ({"delta": 5}, ["--delta", "5", "--target", "all", "--goal", "verdict", "--branch"]),
-        ({"delta": 5, "threads": 1}, ["--delta", "5", "--target", "all", "--goal", "verdict", "--branch"]),
+        ({"delta": 5}, ["--delta", "5", "--target", "all", "--goal", "verdict"]),
+        ({"delta": 5, "branch": True}, ["--delta", "5", "--target", "all", "--goal", "verdict", "--branch"]),
+        ({"delta": 5, "threads": 1}, ["--delta", "5", "--target", "all", "--goal", "verdict"]),
         (
             {"delta": 2, "goal": "optimum", "branch": False, "target": "runner-up", "seed": 7},
             ["--delta", "2", "--seed", "7", "--branch", "0"],
@@ -73,7 +74,7 @@ def test_a_saved_result_is_the_directory_that_the_command_line_writes(model, dig
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     result = rw_adv.attack(model, X[:4], y[:4], delta=5, time_limit=None)
     result.save(ours)
-    typed = ["--delta", "5", "--target", "all", "--goal", "verdict", "--branch"]
+    typed = ["--delta", "5", "--target", "all", "--goal", "verdict"]
     command("--model", SMALL, "--data", "data", "--images", "4", "--out", str(theirs), "--proof", str(theirs / "proofs"), *typed)
 
     def names(root: Path) -> set:

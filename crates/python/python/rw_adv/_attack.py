@@ -519,7 +519,7 @@ def attack(
     norm: str = "l1",
     target: Union[str, int, npt.ArrayLike] = "all",
     goal: str = "verdict",
-    branch: Union[bool, int] = True,
+    branch: Union[bool, int, None] = None,
     gap: float = 1e-4,
     method: str = "rw",
     patience: int = 40,
@@ -543,7 +543,8 @@ def attack(
     goal
         ``verdict``: one adversary, or the proof that there is none. ``optimum``: the largest margin and the smallest bound.
     branch
-        Branch and bound where one bound does not decide: True for as many nodes as it takes, a number of nodes, or False. As ``--branch``.
+        Branch and bound where one bound does not decide: True for as many nodes as it takes, a number of nodes, or False. None: up to 250
+        nodes for a verdict, fewer for large networks. As ``--branch``.
     gap
         With ``branch`` and ``goal="optimum"``: below this gap a margin counts as optimal.
     method, patience
@@ -589,7 +590,7 @@ def attack(
         "delta": positive("delta", delta),
         "goal": word("goal", goal, GOALS),
         "method": word("method", method, METHODS),
-        "branch": checked_branch(branch),
+        "branch": None if branch is None else checked_branch(branch) or 0,
         "gap": positive("gap", gap),
         "proofs": bool(proofs),
         "check_proofs": bool(check_proofs),

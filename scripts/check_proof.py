@@ -492,14 +492,18 @@ class Region:
         if not keeps_lines:
             other.guide = guide
         other.goal = goal if self.goal is None else max(goal, self.goal)
-        steepest = max((abs(s) for s in line[1]), default=ZERO)
+        # Moves without room do not count.
+        def slope(slopes):
+            return max((abs(s) for s, cap in zip(slopes, self.part.caps) if cap > 0), default=ZERO)
+
+        steepest = slope(line[1])
 
         def beyond(of_neuron):
             values = []
             for i in range(-3, 4):
                 if not steepest:
                     break
-                mu = F(float(max(abs(v) for v in of_neuron[1]) / steepest)) * F(2) ** i / 4
+                mu = F(float(slope(of_neuron[1]) / steepest)) * F(2) ** i / 4
                 slopes = [v + mu * s for v, s in zip(of_neuron[1], line[1])]
                 values.append(of_neuron[0] + mu * (line[0] - goal) + self.part.support(slopes))
             return values

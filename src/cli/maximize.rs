@@ -24,7 +24,7 @@ use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::run_args::show_plan;
 use super::screen::Screen;
-use super::self_check::SelfCheckArgs;
+use super::self_check::{CheckedModel, SelfCheckArgs};
 use super::terminal::ProgressSink;
 use crate::interrupt::{STOP, catch_interrupts};
 use crate::values::{file_of, goal, positive};
@@ -157,7 +157,8 @@ impl MaximizeArgs {
             domain = domain.with_file(file)?;
         }
         let (goal, threshold, branch) = (self.goal, self.threshold, self.branch.options(1));
-        let self_check = self.self_check.open(&self.model, &model.sha256, false)?;
+        let checked = CheckedModel { path: &self.model, bytes: None, sha256: &model.sha256 };
+        let self_check = self.self_check.open(&checked, false)?;
         let proofs = self.proof.is_some() || self_check.is_some();
         if proofs && objective.terms.iter().any(|(variable, _)| *variable >= outputs) {
             bail!("--objective: there are no proofs for an objective with inputs in it");

@@ -108,8 +108,7 @@ impl Expander<'_> {
     ) -> Expansion {
         let mut relaxed = None;
         if !self.is_met(proven.bound.value()) && self.has_few_unstable(&linear) {
-            let tree =
-                SignTree::new(self.problem, Arc::clone(&linear), self.keep, self.sign_trees);
+            let tree = SignTree::new(self.problem, Arc::clone(&linear), self.keep, self.sign_trees);
             let node = Arc::new(tree).root(proven, &self.node_goal(), self.budget);
             (proven, relaxed) = (node.proven, node.point);
             point = relaxed.clone().filter(|_| point.is_some()).or(point);

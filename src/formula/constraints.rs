@@ -228,9 +228,11 @@ impl Domain {
                     });
                 }
             }
-            self = self
-                .with_integers(&[input])
-                .map_err(|error| ConstraintsError::NoInteger { path: path(), line, error })?;
+            self = self.with_integers(&[input]).map_err(|error| ConstraintsError::NoInteger {
+                path: path(),
+                line,
+                error,
+            })?;
         }
         Ok(self)
     }
@@ -294,10 +296,7 @@ mod tests {
                 "limits.txt: line 1: column 9: there is no x7: the model has 4 inputs, x0 to x3",
             ),
             ("bin", "limits.txt: line 1: column 4: expected an input (x0, x1, …), found the end"),
-            (
-                "int x3..x1",
-                "limits.txt: line 1: column 11: x3..x1 is empty: write x1..x3",
-            ),
+            ("int x3..x1", "limits.txt: line 1: column 11: x3..x1 is empty: write x1..x3"),
             ("int x0 x1", "limits.txt: line 1: column 8: expected ',', '..' or the end, found 'x'"),
             (
                 "int x0\n0.25 <= x0 <= 0.75",

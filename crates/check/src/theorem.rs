@@ -111,7 +111,8 @@ impl<'p> Theorem<'p> {
     }
 
     fn write_domain(&self, f: &mut fmt::Formatter<'_>, domain: &DomainStatement) -> fmt::Result {
-        let DomainStatement { centre, lower, upper, constraints, integers, weights, constant } = domain;
+        let DomainStatement { centre, lower, upper, constraints, integers, weights, constant } =
+            domain;
         let (inputs, many) = (centre.len(), constraints.len());
         writeln!(f, "objective over {inputs} inputs and {many} constraints")?;
         writeln!(f, "  model      SHA-256 {}", self.model_sha256)?;

@@ -50,16 +50,7 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
             writeln!(out, "           x{input} = {x}")?;
         }
     }
-    if !record.integers.is_empty() {
-        writeln!(out, "           whole numbers only: {}", input_ranges(&record.integers))?;
-    }
-    if record.constraint_count > 0 {
-        writeln!(
-            out,
-            "           {} constraints, broken by at most {:.1e}",
-            record.constraint_count, record.violation
-        )?;
-    }
+    conditions(out, record)?;
     if record.stats.nodes > 0 {
         writeln!(
             out,
@@ -78,6 +69,21 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
         record.stats.seconds_to_best,
         record.stats.stop.name()
     )
+}
+
+/// What the point has to keep besides its bounds.
+fn conditions(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> {
+    if !record.integers.is_empty() {
+        writeln!(out, "           whole numbers only: {}", input_ranges(&record.integers))?;
+    }
+    if record.constraint_count > 0 {
+        writeln!(
+            out,
+            "           {} constraints, broken by at most {:.1e}",
+            record.constraint_count, record.violation
+        )?;
+    }
+    Ok(())
 }
 
 /// 2, 5, 6, 7 as `x2, x5..x7`, as files of constraints write it.

@@ -243,24 +243,28 @@ def pull_back(steps, row, constant):
 class Part:
     """What is taken and what is left to move."""
 
-    def __init__(self, moves, caps, budget):
-        self.moves, self.caps, self.budget, self.taken = moves, caps, budget, {}
+    def __init__(self, moves, caps, budget, integers=frozenset()):
+        self.moves, self.caps, self.budget, self.taken, self.integers = moves, caps, budget, {}, integers
 
     def side(self, side):
         ((kind, share),) = side.items()
         if kind not in ("at_least", "at_most"):
             raise Wrong("a neuron's sign is no part of the set")
         amount = F(share["amount"])
-        if (amount * 2**20).denominator != 1 or not 0 <= amount <= 2**20:
+        whole = share["pixel"] in self.integers
+        if whole and (amount.denominator != 1 or not 1 <= amount <= 2**40):
+            raise Wrong("an amount of an integer input is not a whole number")
+        if not whole and ((amount * 2**20).denominator != 1 or not 0 <= amount <= 2**20):
             raise Wrong("an amount is not a multiple of 2^-20")
         move = (share["pixel"], share["up"])
         if move not in self.moves:
             raise Wrong("a pixel is split that cannot move")
         k = self.moves.index(move)
-        part = Part(self.moves, list(self.caps), self.budget)
+        part = Part(self.moves, list(self.caps), self.budget, self.integers)
         part.taken = dict(self.taken)
         if kind == "at_most":
-            part.caps[k] = min(part.caps[k], amount)
+            # No point of the set lies between two whole numbers.
+            part.caps[k] = min(part.caps[k], amount - 1 if whole else amount)
             return part
         part.taken[k] = part.taken.get(k, ZERO) + amount
         part.caps[k] = max(part.caps[k] - amount, ZERO)
@@ -296,13 +300,16 @@ def whole_set(proof):
             raise Wrong("its set makes no sense")
         reach = delta if proof["norm"] == "linf" else ONE
         budget = None if proof["norm"] == "linf" else delta
-        lower, upper = [ZERO] * len(centre), [ONE] * len(centre)
+        lower, upper, integers = [ZERO] * len(centre), [ONE] * len(centre), frozenset()
     else:
         if proof["constraints"]:
             raise Unsupported("constraints")
         centre, lower, upper = ([F(x) for x in proof[name]] for name in ("centre", "lower", "upper"))
         if not len(centre) == len(lower) == len(upper) or any(not l <= c <= u for l, c, u in zip(lower, centre, upper)):
             raise Wrong("the centre is not within the bounds")
+        integers = frozenset(proof.get("integers", ()))
+        if any(not 0 <= i < len(centre) or any(x[i].denominator != 1 for x in (centre, lower, upper)) for i in integers):
+            raise Wrong("an integer input has another bound or centre")
         reach = budget = None
     moves, caps = [], []
     for i, x in enumerate(centre):
@@ -310,7 +317,7 @@ def whole_set(proof):
             if room > 0:
                 moves.append((i, up))
                 caps.append(room if reach is None else min(room, reach))
-    return centre, Part(moves, caps, budget)
+    return centre, Part(moves, caps, budget, integers)
 
 
 # ---- bounds ---------------------------------------------------------------------------------------------------
@@ -485,14 +492,18 @@ class Region:
         if not keeps_lines:
             other.guide = guide
         other.goal = goal if self.goal is None else max(goal, self.goal)
-        steepest = max((abs(s) for s in line[1]), default=ZERO)
+        # Moves without room do not count.
+        def slope(slopes):
+            return max((abs(s) for s, cap in zip(slopes, self.part.caps) if cap > 0), default=ZERO)
+
+        steepest = slope(line[1])
 
         def beyond(of_neuron):
             values = []
             for i in range(-3, 4):
                 if not steepest:
                     break
-                mu = F(float(max(abs(v) for v in of_neuron[1]) / steepest)) * F(2) ** i / 4
+                mu = F(float(slope(of_neuron[1]) / steepest)) * F(2) ** i / 4
                 slopes = [v + mu * s for v, s in zip(of_neuron[1], line[1])]
                 values.append(of_neuron[0] + mu * (line[0] - goal) + self.part.support(slopes))
             return values

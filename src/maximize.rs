@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::bounds::CertifiedBound;
 use crate::budget::Budget;
-use crate::encode::{EncodeError, MilpWriteError, interior_point};
+use crate::encode::{EncodeError, MilpWriteError, interior_point, nearest_integral};
 use crate::formula::Linear;
 use crate::judge::{Judge, JudgeError, Measurement, Replay, ReplayFailure, Verdict};
 use crate::observer::Observer;
@@ -69,6 +69,9 @@ pub enum MaximizeError {
         tolerance = tolerance::CONSTRAINT
     )]
     Broken(f64),
+    /// The best point found has other numbers where whole ones have to be.
+    #[error("the best point has other numbers than whole ones: please report this bug")]
+    NotIntegral,
     /// A point above a bound that was said to be certified.
     #[error(
         "the value {value} contradicts the certified upper bound {bound}: please report this bug"
@@ -104,7 +107,12 @@ impl Maximization {
             // Told from a corner, every input moves in one direction only.
             domain.lower.clone()
         } else {
-            interior_point(domain, budget)?
+            let inside = interior_point(domain, budget)?;
+            if domain.integers.is_empty() {
+                inside
+            } else {
+                nearest_integral(domain, &inside, budget)?
+            }
         };
         let outputs = model.network.outputs();
         let (own, more): (Vec<_>, Vec<_>) =
@@ -192,7 +200,13 @@ impl Maximization {
         let mut point = self.domain.clamped(&solution.search.best.point);
         if self.domain.violation(&point) > tolerance::CONSTRAINT {
             // At the very edge of what is tolerated, a rounding goes beyond it.
-            point = self.domain.clamped(&self.solver.set().project(&point));
+            let set = self.solver.set();
+            let whole = !self.domain.integers.is_empty() && self.domain.is_integral(&point);
+            let set = if whole { &set.with_integers_of(&point) } else { set };
+            point = self.domain.clamped(&set.project(&point));
+        }
+        if !self.domain.is_integral(&point) {
+            return Err(MaximizeError::NotIntegral);
         }
         // What is proven covers no more.
         let violation = self.domain.violation(&point);

@@ -499,3 +499,57 @@ fn a_proof_of_a_maximum_holds_and_a_forged_one_does_not() {
     fs::write(&file, wider).expect("written");
     ends_with(1, check());
 }
+
+#[test]
+fn whole_numbers_are_kept_told_written_and_proved() {
+    let limits = Limits::new("int x0, x2\nbin x4\nx0 <= 3.5\nx0 + x2 + x1 <= 2.75\n");
+    let proofs = limits.path.with_file_name("proofs");
+    let model = limits.path.with_file_name("net.lp");
+    let asked = ["--model", ACAS, "--objective", "y0 - 0.5*y3", "--constraints", limits.path()];
+    let more = ["--branch", "--proof", typed(&proofs), "--write-model", typed(&model)];
+    let ours = record(&[&asked[..], &more[..]].concat());
+    let point = numbers(&ours["point"]);
+    assert!([0, 2, 4].iter().all(|&i| point[i].fract() == 0.0), "{point:?}");
+    assert_eq!(ours["integers"], serde_json::json!([0, 2, 4]));
+    assert_eq!(ours["optimal"], true);
+    // The MILP solver agrees, and reads the same whole numbers.
+    let theirs = record(&[&asked[..], &["--method", "milp"]].concat());
+    assert!((number(&ours, "value") - number(&theirs, "value")).abs() < 1e-4, "{ours} {theirs}");
+    let written = read(&model);
+    let general = written.split("General").nth(1).expect("a list of integers");
+    assert!(["up_0\n", "up_2\n", "up_4\n"].iter().all(|name| general.contains(name)), "{general}");
+    assert!(!general.contains("up_1\n"), "{general}");
+    assert!(stdout(&asked).contains("whole numbers only: x0, x2, x4"));
+    let check = || rw_adv(&["check-proof", "--model", ACAS, typed(&proofs)]);
+    assert!(succeeds(check()).contains("and whole numbers for x0, x2, x4"));
+    // Without the whole numbers the leaves do not cover the set.
+    let file = proofs.join("maximum.json.gz");
+    let text = unpacked(&file);
+    let forged = text.replacen("\"integers\":[0,2,4]", "\"integers\":[]", 1);
+    assert_ne!(text, forged);
+    fs::write(&file, forged).expect("written");
+    ends_with(1, check());
+}
+
+#[test]
+fn mistakes_about_whole_numbers_name_the_line() {
+    for (text, end) in [
+        ("int x9\n", "line 1: column 5: there is no x9: the model has 5 inputs, x0 to x4"),
+        (
+            "\nint x1\n0.1 <= x1 <= 0.9",
+            "line 3: there is no whole number for x1 between 0.1 and 0.9",
+        ),
+        (
+            "2 <= x1 <= 3\nbin x1",
+            "line 2: neither 0 nor 1 is left for x1: at least 2 and at most 3",
+        ),
+        (
+            "int x0, x1\n2*x0 + 2*x1 = 1",
+            "no input with whole numbers keeps all bounds and constraints",
+        ),
+    ] {
+        let limits = Limits::new(text);
+        let asked = ["--model", ACAS, "--objective", "y0", "--constraints", limits.path()];
+        mistake(&asked, end);
+    }
+}

@@ -298,3 +298,13 @@ fn the_competitions_scripts() {
     ends_with(1, script("run_instance.sh", &["v2", "acas", ACAS, &sat, results, "60"]));
     ends_with(2, script("prepare_instance.sh", &["v1", "acas", "no/such.onnx", &sat]));
 }
+
+#[test]
+fn one_of_several_outputs_is_named() {
+    let (_folder, property) = file("p.vnnlib", &property(8, 1, "(assert (>= Y_0 1000.0))\n"));
+    let model = "tests/zoo/refused/two_heads.onnx";
+    mistake(&["verify", model, &property], &["two_heads.onnx", "--output"]);
+    let said = stdout(&["verify", model, &property, "--output", "value"]);
+    assert!(said.starts_with("unsat"), "{said}");
+    mistake(&["verify", model, &property, "--output", "other"], &["has no output 'other'"]);
+}

@@ -5,6 +5,8 @@
 //! pixel's cap is `t`. Both are sets as any other, so bounds, ascents and walks work on them unchanged. A node in which few neurons are left
 //! unstable is split by their signs instead (`signs.rs`), until its bound is exact.
 //!
+//! Inputs that take whole numbers only are divided between two of these, and nodes are not split by signs before none is left to be divided.
+//!
 //! The promise: a tree only proposes. Its bounds are made by [`bounds`](crate::bounds), and a [`Cover`](crate::bounds::Cover) checks that
 //! the parts of all nodes together are the set.
 
@@ -31,7 +33,7 @@ use crate::encode::RegionLp;
 use crate::network::Trace;
 use crate::observer::TreeState;
 use crate::problem::{Candidate, Problem};
-use crate::search::ascend_from;
+use crate::search::{IntegerSearch, ascend_from};
 use crate::tolerance;
 use crate::walk::{WayOut, walk};
 pub use boxes::{BoxTree, BoxTreeOptions};
@@ -59,6 +61,7 @@ pub fn branch_and_bound(
     let trace = vec![(budget.elapsed(), root.bound.value())];
     let tree = Tree::new(root);
     let (nodes, stopped) = (0, false);
+    let integers = IntegerSearch::new(problem);
     let mut search = TreeSearch {
         problem,
         whole,
@@ -67,6 +70,7 @@ pub fn branch_and_bound(
         watch,
         tree,
         incumbent,
+        integers,
         nodes,
         trace,
         stopped,
@@ -92,6 +96,8 @@ struct TreeSearch<'s, W> {
     watch: W,
     tree: Tree,
     incumbent: Candidate,
+    /// Rounds points, where whole numbers have to be.
+    integers: Option<IntegerSearch<'s>>,
     /// Nodes bounded.
     nodes: usize,
     /// When which bound was reached.
@@ -147,7 +153,13 @@ impl<W: FnMut(TreeEvent) -> ControlFlow<()>> TreeSearch<'_, W> {
 
     fn improve_incumbent(&mut self, expansions: &[Expansion]) {
         for point in expansions.iter().filter_map(|expansion| expansion.point.as_ref()) {
-            if point.margin > self.incumbent.margin {
+            if let Some(integers) = &mut self.integers {
+                let rounded = integers.best_near(&point.point, self.budget);
+                if let Some(rounded) = rounded.filter(|x| x.margin > self.incumbent.margin) {
+                    self.incumbent = rounded;
+                    self.stopped |= (self.watch)(TreeEvent::Better(&self.incumbent)).is_break();
+                }
+            } else if point.margin > self.incumbent.margin {
                 let promising = point.margin > self.incumbent.margin + tolerance::GAIN;
                 self.incumbent = if promising { self.walked(point) } else { point.clone() };
                 self.stopped |= (self.watch)(TreeEvent::Better(&self.incumbent)).is_break();

@@ -11,8 +11,8 @@ use super::signs::SignTree;
 use crate::bounds::{
     BoundOptions, GuideSource, LineBound, LinearBounds, OpenLeaf, PartStart, PixelPart, SpentMove,
 };
-use crate::network::Trace;
-use crate::problem::Candidate;
+use crate::network::{ActivationPattern, Trace};
+use crate::problem::{Candidate, Problem};
 use crate::search::ascend_from;
 use crate::sets::{InputSet, Move, PixelSplit};
 
@@ -32,6 +32,12 @@ const STEPS: usize = 4;
 
 /// Amounts of splits are multiples of this, which adds to any 8-bit pixel exactly.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;
+
+/// A value that is so near to a whole number is one, as far as an LP can tell.
+const FRACTIONAL: f64 = 1e-6;
+
+/// What a slope counts for at least: an input that the objective does not change with at a point may change it elsewhere.
+const SMALL_SLOPE: f64 = 1e-3;
 
 /// The first so many nodes are climbed from, then every so many-th: where bounds are attained is seldom better than what a search has found.
 const CLIMBS: usize = 64;
@@ -78,6 +84,9 @@ impl Expander<'_> {
             self.cut_toward_goal(&mut bounded);
         }
         let BoundedSet { linear, proof, proven } = bounded;
+        if linear.set().open_integers().next().is_some() {
+            return self.split_with_integers(leaf, BoundedSet { linear, proof, proven }, point);
+        }
         if !self.is_met(proven.bound.value()) && self.has_few_unstable(&linear) {
             let tree = SignTree::new(self.problem, linear, self.keep, self.sign_trees);
             let mut expansion = Expansion { leaf, children: Vec::new(), nodes: 1, point };
@@ -87,6 +96,57 @@ impl Expander<'_> {
         let first = PixelNode { part: linear.whole(), proven, proof };
         let (children, nodes) = self.split_worst(&linear, first);
         Expansion { leaf, children, nodes: nodes + 1, point }
+    }
+
+    /// Splits a node in which inputs that take whole numbers only have several left. With few unstable neurons the relaxation's LP bounds it
+    /// first, and says between which of them to divide.
+    fn split_with_integers(
+        &self,
+        leaf: OpenLeaf,
+        BoundedSet { linear, proof, mut proven }: BoundedSet,
+        mut point: Option<Candidate>,
+    ) -> Expansion {
+        let mut relaxed = None;
+        if !self.is_met(proven.bound.value()) && self.has_few_unstable(&linear) {
+            let tree = SignTree::new(self.problem, Arc::clone(&linear), self.keep, self.sign_trees);
+            let node = Arc::new(tree).root(proven, &self.node_goal(), self.budget);
+            (proven, relaxed) = (node.proven, node.point);
+            point = relaxed.clone().filter(|_| point.is_some()).or(point);
+        }
+        let first = PixelNode { part: linear.whole(), proven, proof };
+        let (children, nodes) = match relaxed {
+            Some(relaxed) => self.split_integer(&linear, first, &relaxed.point),
+            None => self.split_worst(&linear, first),
+        };
+        Expansion { leaf, children, nodes: nodes + 1, point }
+    }
+
+    /// Divides a node at a whole number, where the relaxation is largest.
+    fn split_integer(
+        &self,
+        linear: &LinearBounds,
+        leaf: PixelNode,
+        relaxed: &[f64],
+    ) -> (Vec<Child>, usize) {
+        let is_open = !self.is_met(leaf.bound()) && !self.budget.is_spent();
+        let split = integer_split(self.problem, linear.set(), relaxed).filter(|_| is_open);
+        match split.and_then(|split| leaf.part.split(split)) {
+            None if is_open => (vec![leaf.child(None)], 0),
+            None => (vec![self.open_child(linear, leaf)], 0),
+            Some(halves) => {
+                let halves = halves.map(|half| self.bound_half(linear, &leaf, half));
+                (halves.map(|half| self.open_child(linear, half)).into(), 2)
+            }
+        }
+    }
+
+    /// A leaf of an expansion as a node that can be split further.
+    fn open_child(&self, linear: &LinearBounds, leaf: PixelNode) -> Child {
+        let known = Arc::clone(linear.bounded_part());
+        let set = linear.set_of(leaf.part.part());
+        let point = leaf.proof.point(set.as_ref().unwrap_or(linear.set()));
+        let start = PixelStart { known, point, lines: leaf.proof.lines.clone() };
+        leaf.child(Some(BranchOn::Pixels(Some(start))))
     }
 
     fn has_few_unstable(&self, linear: &LinearBounds) -> bool {
@@ -163,14 +223,7 @@ impl Expander<'_> {
             nodes += halves.len();
             leaves.extend(halves.map(|half| self.bound_half(linear, &leaf, half)));
         }
-        let open = |leaf: PixelNode| {
-            let known = Arc::clone(linear.bounded_part());
-            let set = linear.set_of(leaf.part.part());
-            let point = leaf.proof.point(set.as_ref().unwrap_or(linear.set()));
-            let start = PixelStart { known, point, lines: leaf.proof.lines.clone() };
-            leaf.child(Some(BranchOn::Pixels(Some(start))))
-        };
-        children.extend(leaves.into_iter().map(open));
+        children.extend(leaves.into_iter().map(|leaf| self.open_child(linear, leaf)));
         (children, nodes)
     }
 
@@ -184,26 +237,84 @@ impl Expander<'_> {
         PixelNode { part: half, proven, proof }
     }
 
-    /// Climbs, in the whole set, from where the bound of a part is attained.
+    /// Climbs, in the whole set, from where the bound of a part is attained. Where whole numbers have to be, that point will be rounded.
     fn climb(&self, part: &InputSet, bound: &LineBound) -> Candidate {
         let mut trace = Trace::new(&self.problem.network);
         let start = self.problem.set.project(&bound.point(part));
         let start = self.problem.evaluate(start, &mut trace);
+        if part.open_integers().next().is_some() {
+            return start;
+        }
         ascend_from(self.problem, start, &mut trace, self.budget)
     }
 }
 
-/// Where to split: at half of what the bound spends on the pixel that it gains most by.
+/// Where to split: at half of what the bound spends on the pixel that it gains most by. Whole numbers are divided in the middle, those with the
+/// most of them if the bound gains by none.
 fn split_of(linear: &LinearBounds, leaf: &PixelNode) -> Option<PixelSplit> {
     let set = linear.set_of(leaf.part.part())?;
     let mut by_worth: Vec<&SpentMove> =
         leaf.proof.spending.iter().filter(|s| s.worth > 0.0).collect();
     by_worth.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.index.cmp(&b.index)));
-    by_worth.into_iter().find_map(|spending| {
+    let by_worth = by_worth.into_iter().find_map(|spending| {
+        let Move { pixel, sign, is_integer, .. } = spending.at;
+        if is_integer {
+            return middle_split(&set, pixel);
+        }
         let amount = ((spending.amount / 2.0) / GRAIN).round() * GRAIN;
         let divides = amount > 0.0 && amount < spending.amount;
-        let Move { pixel, sign, .. } = spending.at;
         let split = PixelSplit { pixel, up: sign > 0.0, amount };
         (divides && set.split(split).is_some()).then_some(split)
+    });
+    by_worth.or_else(|| {
+        let width = |&i: &usize| {
+            let (lower, upper) = set.range(i);
+            upper - lower
+        };
+        let widest = set.open_integers().max_by(|a, b| width(a).total_cmp(&width(b)))?;
+        middle_split(&set, widest)
     })
+}
+
+/// The whole numbers of a pixel divided in the middle. `None` if there is one only.
+fn middle_split(set: &InputSet, pixel: usize) -> Option<PixelSplit> {
+    let (lower, upper) = set.range(pixel);
+    (lower < upper).then(|| split_from(set, pixel, (lower + 0.5 * (upper - lower)).floor() + 1.0))
+}
+
+/// The whole numbers of a pixel divided into those from `first` on and those below.
+fn split_from(set: &InputSet, pixel: usize, first: f64) -> PixelSplit {
+    let centre = set.centre()[pixel];
+    if first > centre {
+        PixelSplit { pixel, up: true, amount: first - centre }
+    } else {
+        PixelSplit { pixel, up: false, amount: centre - first + 1.0 }
+    }
+}
+
+/// Between which whole numbers to divide, from where a relaxation is largest: those that lie around a value that is not one, where the objective is
+/// steep; if there is none, those of a pixel in which it is, with the value on one side.
+fn integer_split(problem: &Problem, set: &InputSet, relaxed: &[f64]) -> Option<PixelSplit> {
+    let mut trace = Trace::new(&problem.network);
+    problem.network.forward(relaxed, &mut trace);
+    let pattern = ActivationPattern::at(&trace);
+    let gradient = problem.network.gradient(problem.weights(), &pattern);
+    let distance = |i: usize| (relaxed[i] - relaxed[i].round()).abs();
+    let score = |&i: &usize| {
+        let (lower, upper) = set.range(i);
+        let slope = gradient[i].abs() + SMALL_SLOPE;
+        (distance(i) * slope, (upper - lower) * slope)
+    };
+    let better = |a: &usize, b: &usize| {
+        let ((of_a, wide_a), (of_b, wide_b)) = (score(a), score(b));
+        of_a.total_cmp(&of_b).then(wide_a.total_cmp(&wide_b))
+    };
+    let fractional = set.open_integers().filter(|&i| distance(i) > FRACTIONAL).max_by(better);
+    if let Some(pixel) = fractional {
+        return Some(split_from(set, pixel, relaxed[pixel].floor() + 1.0));
+    }
+    let pixel = set.open_integers().max_by(|a, b| score(a).1.total_cmp(&score(b).1))?;
+    let (lower, upper) = set.range(pixel);
+    let value = relaxed[pixel].round().clamp(lower, upper);
+    Some(split_from(set, pixel, if value > lower { value } else { value + 1.0 }))
 }

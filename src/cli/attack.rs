@@ -21,7 +21,7 @@ use super::images::{ImageInputArgs, ImageInputs};
 use super::method::MethodArgs;
 use super::run_args::{RunArgs, show_plan};
 use super::screen::Screen;
-use super::self_check::SelfCheckArgs;
+use super::self_check::{CheckedModel, SelfCheckArgs};
 use super::terminal::Terminal;
 use crate::interrupt::catch_interrupts;
 use crate::values::{file_of, goal, positive};
@@ -97,16 +97,12 @@ impl AttackPlan {
             Method::Rw => args.branch.attack_options(inputs.images(), &inputs.model.network),
             _ => args.branch.options(inputs.images()),
         };
-        let self_check = if inputs.is_normalised() {
-            if args.self_check.is_asked() {
-                bail!(
-                    "--check-proofs: the checker reads the file, which lacks the normalisation: run on the DIR/model.onnx of --out"
-                );
-            }
-            None
-        } else {
-            args.self_check.open(inputs.model_path(), &inputs.model.sha256, exports.is_guard())?
+        let checked = CheckedModel {
+            path: inputs.model_path(),
+            bytes: inputs.normalised(),
+            sha256: &inputs.model.sha256,
         };
+        let self_check = args.self_check.open(&checked, exports.is_guard())?;
         if proof.is_some() && inputs.is_normalised() && !run.out.is_named() {
             bail!(
                 "--proof: needs --out DIR, too: proofs are about DIR/model.onnx, the model with its normalisation"

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use rw_adv::data::{Classes, DataSource, Dataset, Selection, Split, TargetChoice, Targets};
-use rw_adv::onnx::{Normalisation, OnnxModel};
+use rw_adv::onnx::{Normalisation, OnnxModel, weight_files};
 use rw_adv::record::CommonSettings;
 use rw_adv::run::{Destination, ImageTargets, data_sha256};
 use rw_adv::sets::Norm;
@@ -141,11 +141,24 @@ impl ImageInputs {
         self.normalised.is_some()
     }
 
-    /// Writes the model with its normalisation to a result directory. Records and proofs there are about it.
+    /// The model's file with its normalisation, if it has one.
+    pub fn normalised(&self) -> Option<&[u8]> {
+        self.normalised.as_deref()
+    }
+
+    /// Writes the model with its normalisation, and the files that hold weights of it, to a result directory. Records and proofs there are about
+    /// it.
     pub fn write_model(&self, destination: &Destination) -> Result<()> {
         if let (Some(bytes), Some(directory)) = (&self.normalised, &destination.directory) {
             let file = directory.join("model.onnx");
             fs::write(&file, bytes).with_context(|| file.display().to_string())?;
+            for name in weight_files(&self.path, bytes)? {
+                let from = self.path.parent().unwrap_or(Path::new("")).join(&name);
+                let to = directory.join(&name);
+                let folder = to.parent().unwrap_or(directory);
+                let copied = fs::create_dir_all(folder).and_then(|()| fs::copy(&from, &to));
+                copied.with_context(|| to.display().to_string())?;
+            }
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use super::branch::BranchArgs;
 use super::method::MethodArgs;
 use super::run_args::show_plan;
 use super::screen::Screen;
-use super::self_check::SelfCheckArgs;
+use super::self_check::{CheckedModel, SelfCheckArgs};
 use super::terminal::ProgressSink;
 use crate::interrupt::{STOP, catch_interrupts};
 use crate::values::{file_of, goal, positive};
@@ -46,7 +46,8 @@ pub struct MaximizeArgs {
     /// Bounds and linear constraints of the inputs x0, x1, …: one per line; # begins a comment
     ///
     /// A line about one input (0.2 <= x3 <= 0.5, x7 = 0.25, x1 >= 0) is a bound and replaces that side of the box. Every other line
-    /// (x0 + x1 - 2*x5 <= 1, x0 = x1, 0 <= x0 - x1 <= 0.3) is a constraint, satisfied to 2e-7 of its largest weight.
+    /// (x0 + x1 - 2*x5 <= 1, x0 = x1, 0 <= x0 - x1 <= 0.3) is a constraint, satisfied to 2e-7 of its largest weight. int x2, x4..x6 and
+    /// bin x7 say that inputs are whole numbers, or 0 or 1.
     #[arg(long, value_name = "FILE")]
     constraints: Option<PathBuf>,
     #[command(flatten)]
@@ -156,7 +157,8 @@ impl MaximizeArgs {
             domain = domain.with_file(file)?;
         }
         let (goal, threshold, branch) = (self.goal, self.threshold, self.branch.options(1));
-        let self_check = self.self_check.open(&self.model, &model.sha256, false)?;
+        let checked = CheckedModel { path: &self.model, bytes: None, sha256: &model.sha256 };
+        let self_check = self.self_check.open(&checked, false)?;
         let proofs = self.proof.is_some() || self_check.is_some();
         if proofs && objective.terms.iter().any(|(variable, _)| *variable >= outputs) {
             bail!("--objective: there are no proofs for an objective with inputs in it");
@@ -166,7 +168,8 @@ impl MaximizeArgs {
         let problem = match Maximization::new(model, &domain, &objective, &options, budget) {
             Ok(problem) => problem,
             Err(EncodeError::Infeasible) => {
-                bail!("{file}: no input keeps all bounds and constraints")
+                let whole = if domain.integers.is_empty() { "" } else { " with whole numbers" };
+                bail!("{file}: no input{whole} keeps all bounds and constraints")
             }
             Err(EncodeError::Budget) if budget.is_cancelled() => return Ok(None),
             Err(EncodeError::Budget) => {

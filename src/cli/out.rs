@@ -18,7 +18,8 @@ pub struct OutArgs {
     ///
     /// Also writes report.html: one page that needs no other file and no network. For every adversary the folder
     /// adversarial/ has, as .npy and .png, the image (IMAGE), the adversary (IMAGE_cC_wW) and the signed difference
-    /// (IMAGE_cC_wW_difference), and all three side by side in IMAGE_cC_wW_strip.png. C is the predicted label, W the target.
+    /// (IMAGE_cC_wW_difference), and all three side by side in IMAGE_cC_wW_strip.png. C is the predicted label, W the target;
+    /// classes with names are called by them: IMAGE_cat_to_dog.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Pictures in adversarial/: none, adversaries (IMAGE_cC_wW.png alone), or all

@@ -10,24 +10,36 @@ pub struct SelfCheckArgs {
     /// Check every robust and optimal answer before it is written, with a checker that shares no code: yes or no [default: yes with --fail-under]
     ///
     /// The proof of the answer is given to the checker of `rw-adv check-proof`, which reads the model with a reader of its own. A run ends with
-    /// an error if a proof does not hold. By itself, --fail-under goes without the check if the checker does not support the model.
+    /// an error if a proof does not hold. By itself, --fail-under goes without the check if the checker does not support the model, and says so.
     #[arg(long, value_name = "WHETHER", num_args = 0..=1, default_missing_value = "yes", value_parser = ["yes", "no"], hide_short_help = true)]
     check_proofs: Option<String>,
 }
 
-impl SelfCheckArgs {
-    /// Whether it was asked for in so many words.
-    pub fn is_asked(&self) -> bool {
-        self.check_proofs.as_deref() == Some("yes")
-    }
+/// The model that answers are about.
+pub struct CheckedModel<'m> {
+    pub path: &'m Path,
+    /// Its file, if it is another one than lies there: with the normalisation.
+    pub bytes: Option<&'m [u8]>,
+    pub sha256: &'m str,
+}
 
+impl CheckedModel<'_> {
+    fn open(&self) -> Result<SelfCheck, String> {
+        match self.bytes {
+            Some(bytes) => SelfCheck::from_bytes(self.path, bytes, self.sha256),
+            None => SelfCheck::open(self.path, self.sha256),
+        }
+    }
+}
+
+impl SelfCheckArgs {
     /// The checker, if it was asked for, or if there is a `guard`.
-    pub fn open(&self, model: &Path, sha256: &str, guard: bool) -> Result<Option<SelfCheck>> {
+    pub fn open(&self, model: &CheckedModel, guard: bool) -> Result<Option<SelfCheck>> {
         match self.check_proofs.as_deref() {
-            Some("yes") => SelfCheck::open(model, sha256).map(Some).map_err(Error::msg),
+            Some("yes") => model.open().map(Some).map_err(Error::msg),
             None if guard => {
                 let refused = |problem: &String| log::warn!("proofs are not checked: {problem}");
-                Ok(SelfCheck::open(model, sha256).inspect_err(refused).ok())
+                Ok(model.open().inspect_err(refused).ok())
             }
             _ => Ok(None),
         }

@@ -41,6 +41,9 @@ pub struct VerifyArgs {
     /// The file of the network that a property in VNN-LIB 2.0 declares; results are told in the words of its standard
     #[arg(long, value_name = "NAME=FILE", conflicts_with = "instances")]
     network: Vec<NamedNetwork>,
+    /// Which output of the model, if it has several
+    #[arg(long, value_name = "NAME", conflicts_with = "instances")]
+    output: Option<String>,
     /// Write the result as VNN-COMP wants it: a line sat, unsat, unknown or timeout, then the counterexample
     #[arg(long, value_name = "FILE", conflicts_with = "instances")]
     results: Option<PathBuf>,
@@ -79,7 +82,7 @@ pub fn run(args: VerifyArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     args.run.start_threads()?;
     let items = args.items()?;
-    let job = VerifyJob::new(args.options(items.len()));
+    let job = VerifyJob::new(args.options(items.len()), args.output.clone());
     let settings = args.settings(&items, &job.options)?;
     let destination = args.run.out.destination()?;
     if args.run.dry_run {
@@ -166,6 +169,7 @@ impl VerifyArgs {
         Ok(json::fields(&VerifySettings {
             instances: instances.map_or(String::new(), |file| file.display().to_string()),
             instances_sha256: sha256_of_all(items)?,
+            output: self.output.clone(),
             time_limit: self.run.time_limit,
             branch: options.branch.map(|branch| branch.nodes),
             patience: options.search.patience,

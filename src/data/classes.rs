@@ -20,6 +20,17 @@ pub struct Classes {
     names: Vec<String>,
 }
 
+/// The longest name of a class in the name of a file.
+const LONGEST_SLUG: usize = 40;
+
+/// The letters and digits of a name, with a hyphen for whatever is between them.
+fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
+    slug.truncate(LONGEST_SLUG);
+    slug.trim_end_matches('-').to_owned()
+}
+
 impl Classes {
     /// So many classes without names.
     pub fn unnamed(count: usize) -> Self {
@@ -69,6 +80,19 @@ impl Classes {
         &self.names
     }
 
+    /// What the classes are called in names of files: lower-case letters, digits and hyphens. A name of which nothing else is left than digits, or
+    /// of which another class has the same left, is replaced by the class's number. None, if they have no names.
+    pub fn file_names(names: &[String]) -> Vec<String> {
+        let slugs: Vec<String> = names.iter().map(|name| slug(name)).collect();
+        let is_number = |slug: &str| slug.chars().all(|c| c.is_ascii_digit());
+        let is_double = |slug: &String| slugs.iter().filter(|other| *other == slug).count() > 1;
+        let name = |(label, slug): (usize, &String)| match is_number(slug) || is_double(slug) {
+            true => label.to_string(),
+            false => slug.clone(),
+        };
+        slugs.iter().enumerate().map(name).collect()
+    }
+
     /// What a class is called: its name, or its number.
     pub fn name(&self, label: usize) -> Cow<'_, str> {
         match self.names.get(label) {
@@ -106,6 +130,14 @@ mod tests {
 
     fn named(names: &[&str]) -> Result<Classes, String> {
         Classes::named(names.len(), names.iter().map(|&name| name.into()).collect())
+    }
+
+    #[test]
+    fn names_of_files_are_letters_digits_and_hyphens() {
+        let names = ["Cat", "big  dog!", "犬", "", "7", "CAT.", "T-shirt/top"].map(str::to_owned);
+        let files = Classes::file_names(&names);
+        assert_eq!(files, ["0", "big-dog", "2", "3", "4", "5", "t-shirt-top"]);
+        assert!(Classes::file_names(&[]).is_empty());
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The problem as a MILP: the network's LP with a binary for every unstable neuron instead of the chord, whole or with all but a few neurons held in
-//! their state of a pattern.
+//! their state of a pattern. Moves of inputs that take whole numbers only are integers: such an input is at one where it does not move.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -162,6 +162,9 @@ impl<'p> Milp<'p> {
         let lp = &mut self.lp;
         let missing = lp.moves.best_missing(f64::NEG_INFINITY, usize::MAX, |_, _| 0.0);
         lp.add_moves(&missing);
+        let whole: Vec<Col> =
+            lp.moves.columns().filter(|column| column.at.is_integer).map(|c| c.col).collect();
+        whole.into_iter().for_each(|col| lp.lp.set_integer(col));
         let ids = || lp.neurons.iter().map(|(_, neuron)| neuron.id);
         let without = ids().filter(|&id| !lp.rows.contains(id, RowKind::Lower));
         let lower: Vec<(NeuronId, RowKind)> = without.map(|id| (id, RowKind::Lower)).collect();

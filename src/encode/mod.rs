@@ -4,10 +4,12 @@
 //! - [`Relaxation`]: the whole network relaxed, with neurons fixed on or off, for starts
 //! - [`PartRelaxation`]: the same over a part of the set in which neurons have given signs, for branch and bound
 //! - [`Milp`]: the whole problem, or a neighbourhood of a pattern, for MILP solvers
-//! - [`Vertices`]: where a linear function of the input is largest; [`interior_point`]: a point deep inside a domain
+//! - [`Vertices`]: where a linear function of the input is largest; [`interior_point`]: a point deep inside a domain;
+//!   [`nearest_integral`]: one with whole numbers where they have to be
 
 mod dense_region;
 mod error;
+mod integral;
 mod interior;
 mod lazy;
 mod milp;
@@ -21,6 +23,7 @@ mod vertices;
 
 pub use dense_region::dense_region_value;
 pub use error::{EncodeError, MilpWriteError};
+pub use integral::{nearest_integral, rounded_integral};
 pub use interior::interior_point;
 pub use milp::{Milp, MilpFile, MilpSolution};
 pub use network_lp::WarmStart;

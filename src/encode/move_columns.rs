@@ -77,6 +77,15 @@ impl MoveColumns {
         }
     }
 
+    /// Allows every constraint of the set to be missed, at a price per unit: two columns for each.
+    pub fn soften_constraints(&self, lp: &mut LpModel, price: f64) {
+        for row in usize::from(self.has_budget)..self.set_sides.len() {
+            for sign in [1.0, -1.0] {
+                lp.add_col(-price, 0.0, f64::INFINITY, &[(Row(row), sign)]);
+            }
+        }
+    }
+
     /// Makes moves the next columns of the LP. `gradient` is that of the objective; `entries` gives the coefficients of each of them, by its
     /// place among the new ones, in the rows behind the set's own.
     pub fn add<E: IntoIterator<Item = (Row, f64)>>(
@@ -165,7 +174,7 @@ impl MoveColumns {
     /// The point at a solution (one value per column of the LP), projected onto the set where the solver's tolerance left it.
     pub fn point(&self, set: &InputSet, cols: &[f64]) -> Vec<f64> {
         let mut point = set.centre().to_vec();
-        for MoveColumn { at: Move { pixel, sign, cap }, col, .. } in self.columns() {
+        for MoveColumn { at: Move { pixel, sign, cap, .. }, col, .. } in self.columns() {
             point[pixel] += sign * cols[col.0].clamp(0.0, cap);
         }
         if set.contains(&point, tolerance::INSIDE) { point } else { set.project(&point) }

@@ -14,6 +14,9 @@ use crate::problem::Problem;
 /// What a missing unit of a sign costs, in units of the objective's largest weight. With it every part has an optimum and duals, also an empty one.
 const PENALTY: f64 = 1e3;
 
+/// The same for a constraint of the set, in units of its largest weight: it is kept to a small tolerance.
+const CONSTRAINT_PENALTY: f64 = 1e5;
+
 /// A solution of the relaxation over a part.
 #[derive(Clone, Debug)]
 pub struct PartSolution {
@@ -34,8 +37,8 @@ pub struct PartRelaxation<'p> {
 
 impl<'p> PartRelaxation<'p> {
     /// The relaxation with envelopes over the part of the set in which neurons have these signs, as far as a penalty enforces them. `bounds` are
-    /// those of the part; `warm_start` is where an LP of the same set ended. If `soft`, the hulls of unstable neurons may be missed at a price, too:
-    /// intervals that are narrowed by a cut may leave no point.
+    /// those of the part; `warm_start` is where an LP of the same set ended. If `soft`, the hulls of unstable neurons and the set's constraints may
+    /// be missed at a price, too: intervals that are narrowed by a cut may leave no point, and a part may have none that keeps the constraints.
     pub fn new(
         problem: &'p Problem,
         bounds: &'p LinearBounds,
@@ -52,6 +55,7 @@ impl<'p> PartRelaxation<'p> {
         lp.signs.soften(&mut lp.lp, PENALTY * largest);
         if soft {
             lp.soften_hulls(PENALTY * largest);
+            lp.moves.soften_constraints(&mut lp.lp, CONSTRAINT_PENALTY * largest);
         }
         match warm_start {
             Some(warm_start) => lp.start_warm(warm_start),
@@ -60,7 +64,7 @@ impl<'p> PartRelaxation<'p> {
         Self { lp }
     }
 
-    /// Solves the relaxation. `Ok(None)`: the solver calls it infeasible, which no part is, unless it is behind a cut.
+    /// Solves the relaxation. `Ok(None)`: the solver calls it infeasible, which no part is, unless it is behind a cut or breaks a constraint.
     ///
     /// # Errors
     /// When the time is up or the solver fails.

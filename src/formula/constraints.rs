@@ -1,16 +1,17 @@
 //! Files of bounds and constraints: where inputs may lie when no image says so.
 //!
 //! One relation a line; `#` begins a comment. What is about a single input is a bound, which takes the place of the
-//! box's on that side; of several bounds the tightest holds. All else is a constraint.
+//! box's on that side; of several bounds the tightest holds. All else is a constraint. `int x2` and `bin x5..x9` say which inputs take
+//! whole numbers only.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::parse::Relation;
+use super::parse::{Relation, WholeNumbers};
 use super::reader::LinearError;
-use crate::sets::{Constraint, Domain};
+use crate::sets::{Constraint, Domain, NoInteger};
 
 /// Why a file of constraints does not make a domain.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,30 @@ pub enum ConstraintsError {
         /// Its bound.
         bound: f64,
     },
+    /// No whole number is left for an input.
+    #[error("{}: line {line}: {error}", path.display())]
+    NoInteger {
+        /// The file.
+        path: PathBuf,
+        /// The last line about that input, base 1.
+        line: usize,
+        /// The input and its bounds.
+        error: NoInteger,
+    },
+    /// Neither 0 nor 1 is left for an input.
+    #[error("{}: line {line}: neither 0 nor 1 is left for x{input}: at least {lower} and at most {upper}", path.display())]
+    NotBinary {
+        /// The file.
+        path: PathBuf,
+        /// The last line about that input, base 1.
+        line: usize,
+        /// The input.
+        input: usize,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
     /// No value is left for an input.
     #[error("{}: line {line}: nothing is left for x{input}: at least {lower} and at most {upper}", path.display())]
     Crossed {
@@ -66,6 +91,48 @@ struct InputBounds {
     lower: f64,
     upper: f64,
     line: usize,
+}
+
+/// That an input takes whole numbers only, or 0 and 1 only.
+struct IntegerLine {
+    input: usize,
+    binary: bool,
+    line: usize,
+}
+
+/// What a file says about single inputs.
+#[derive(Default)]
+struct FileLines {
+    bounds: BTreeMap<usize, InputBounds>,
+    integers: Vec<IntegerLine>,
+}
+
+impl FileLines {
+    /// Adds a line about `weight · input`. The bound, if it is too far out.
+    fn add_bound(
+        &mut self,
+        input: usize,
+        weight: f64,
+        relation: &Relation,
+        line: usize,
+    ) -> Result<(), f64> {
+        let (mut lower, mut upper) = (relation.lower / weight, relation.upper / weight);
+        for (side, bound) in [(relation.lower, lower), (relation.upper, upper)] {
+            if side.is_finite() && bound.abs() > Domain::FARTHEST {
+                return Err(bound);
+            }
+        }
+        if weight < 0.0 {
+            (lower, upper) = (upper, lower);
+        }
+        let (no_lower, no_upper) = (f64::NEG_INFINITY, f64::INFINITY);
+        let of_input = InputBounds { lower: no_lower, upper: no_upper, line };
+        let of_input = self.bounds.entry(input).or_insert(of_input);
+        of_input.lower = of_input.lower.max(lower);
+        of_input.upper = of_input.upper.min(upper);
+        of_input.line = line;
+        Ok(())
+    }
 }
 
 impl Domain {
@@ -95,7 +162,7 @@ impl Domain {
     }
 
     fn with_lines(mut self, text: &str, path: &Path) -> Result<Self, ConstraintsError> {
-        let mut bounds: BTreeMap<usize, InputBounds> = BTreeMap::new();
+        let mut lines = FileLines::default();
         for (line, content) in text.lines().enumerate().map(|(index, content)| (index + 1, content))
         {
             let content = content.split('#').next().unwrap_or_default();
@@ -103,34 +170,28 @@ impl Domain {
                 continue;
             }
             let wrong = |error| ConstraintsError::Line { path: path.to_owned(), line, error };
+            if let Some(numbers) = WholeNumbers::of_inputs(content, self.lower.len()) {
+                let WholeNumbers { inputs, binary } = numbers.map_err(wrong)?;
+                let integers = inputs.into_iter().map(|input| IntegerLine { input, binary, line });
+                lines.integers.extend(integers);
+                continue;
+            }
             let relation = Relation::of_inputs(content, self.lower.len()).map_err(wrong)?;
             let &[(input, weight)] = relation.terms.as_slice() else {
                 let Relation { terms, lower, upper } = relation;
                 self.constraints.push(Constraint::new(&terms, lower, upper));
                 continue;
             };
-            let (mut lower, mut upper) = (relation.lower / weight, relation.upper / weight);
-            for (side, bound) in [(relation.lower, lower), (relation.upper, upper)] {
-                if side.is_finite() && bound.abs() > Self::FARTHEST {
-                    return Err(ConstraintsError::TooFar {
-                        path: path.to_owned(),
-                        line,
-                        input,
-                        bound,
-                    });
-                }
-            }
-            if weight < 0.0 {
-                (lower, upper) = (upper, lower);
-            }
-            let (no_lower, no_upper) = (f64::NEG_INFINITY, f64::INFINITY);
-            let of_input = InputBounds { lower: no_lower, upper: no_upper, line };
-            let of_input = bounds.entry(input).or_insert(of_input);
-            of_input.lower = of_input.lower.max(lower);
-            of_input.upper = of_input.upper.min(upper);
-            of_input.line = line;
+            lines.add_bound(input, weight, &relation, line).map_err(|bound| {
+                let path = path.to_owned();
+                ConstraintsError::TooFar { path, line, input, bound }
+            })?;
         }
-        for (input, InputBounds { lower, upper, line }) in bounds {
+        self.with_bounds(&lines, path)?.with_whole_numbers(&lines, path)
+    }
+
+    fn with_bounds(mut self, lines: &FileLines, path: &Path) -> Result<Self, ConstraintsError> {
+        for (&input, &InputBounds { lower, upper, line }) in &lines.bounds {
             if lower.is_finite() {
                 self.lower[input] = lower;
             }
@@ -142,6 +203,36 @@ impl Domain {
                 let path = path.to_owned();
                 return Err(ConstraintsError::Crossed { path, line, input, lower, upper });
             }
+        }
+        Ok(self)
+    }
+
+    fn with_whole_numbers(
+        mut self,
+        lines: &FileLines,
+        path: &Path,
+    ) -> Result<Self, ConstraintsError> {
+        for &IntegerLine { input, binary, line } in &lines.integers {
+            let path = || path.to_owned();
+            let line = lines.bounds.get(&input).map_or(line, |bounds| bounds.line.max(line));
+            let (lower, upper) = (self.lower[input], self.upper[input]);
+            if binary {
+                (self.lower[input], self.upper[input]) = (lower.max(0.0), upper.min(1.0));
+                if lower > 1.0 || upper < 0.0 {
+                    return Err(ConstraintsError::NotBinary {
+                        path: path(),
+                        line,
+                        input,
+                        lower,
+                        upper,
+                    });
+                }
+            }
+            self = self.with_integers(&[input]).map_err(|error| ConstraintsError::NoInteger {
+                path: path(),
+                line,
+                error,
+            })?;
         }
         Ok(self)
     }
@@ -173,6 +264,18 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_have_whole_bounds() {
+        let text = "int x0, x2..x3\n -1.5 <= x0 <= 2.5\nx3 <= 7\nbin x3 # not 7\n0.1*x2 <= 0.3";
+        let domain = read(text).unwrap();
+        assert_eq!(domain.integers, [0, 2, 3]);
+        assert_eq!(domain.lower, [-1.0, 0.0, 0.0, 0.0]);
+        // 0.3 / 0.1 is 2.9999999999999996 in f64.
+        assert_eq!(domain.upper, [2.0, 1.0, 3.0, 1.0]);
+        assert!(domain.is_integral(&[1.0, 0.5, 2.0, 0.0]));
+        assert!(!domain.is_integral(&[1.0, 0.5, 2.0 + 1e-9, 0.0]));
+    }
+
+    #[test]
     fn every_mistake_names_file_and_line() {
         for (text, line) in [
             (
@@ -188,6 +291,21 @@ mod tests {
                 "limits.txt: line 2: nothing is left for x0: at least 0.5 and at most 0.25",
             ),
             ("x0 >= 2", "limits.txt: line 1: nothing is left for x0: at least 2 and at most 1"),
+            (
+                "int x1, x7",
+                "limits.txt: line 1: column 9: there is no x7: the model has 4 inputs, x0 to x3",
+            ),
+            ("bin", "limits.txt: line 1: column 4: expected an input (x0, x1, …), found the end"),
+            ("int x3..x1", "limits.txt: line 1: column 11: x3..x1 is empty: write x1..x3"),
+            ("int x0 x1", "limits.txt: line 1: column 8: expected ',', '..' or the end, found 'x'"),
+            (
+                "int x0\n0.25 <= x0 <= 0.75",
+                "limits.txt: line 2: there is no whole number for x0 between 0.25 and 0.75",
+            ),
+            (
+                "2 <= x2 <= 3\n\nbin x2",
+                "limits.txt: line 3: neither 0 nor 1 is left for x2: at least 2 and at most 3",
+            ),
             (
                 "x0 >= -1e16",
                 "limits.txt: line 1: x0 needs bounds between -1e9 and 1e9, found -10000000000000000",
@@ -240,11 +358,14 @@ mod tests {
 
         #[test]
         fn no_file_makes_the_reader_panic_or_leaves_a_number_that_is_none(
-            lines in prop::collection::vec(prop_oneof![line(), "[ x0-9.e+*<>=#()-]{0,20}"], 0..4),
+            lines in prop::collection::vec(prop_oneof![line(), "[ x0-9.e+*<>=#()-]{0,20}", "(int|bin) x[0-9,. x]{0,9}"], 0..4),
         ) {
-            let Ok(Domain { lower, upper, constraints }) = read(&lines.join("\n")) else {
+            let Ok(Domain { lower, upper, constraints, integers }) = read(&lines.join("\n")) else {
                 return Ok(());
             };
+            for &input in &integers {
+                prop_assert!(lower[input].fract() == 0.0 && upper[input].fract() == 0.0);
+            }
             for (lower, upper) in lower.iter().zip(&upper) {
                 prop_assert!(lower <= upper && lower.abs().max(upper.abs()) <= Domain::FARTHEST);
             }

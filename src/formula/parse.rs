@@ -68,6 +68,64 @@ impl Linear {
     }
 }
 
+/// Inputs that take whole numbers only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeNumbers {
+    /// The inputs, in the order in which they are named.
+    pub inputs: Vec<usize>,
+    /// Whether these are 0 and 1.
+    pub binary: bool,
+}
+
+impl WholeNumbers {
+    /// Reads `int x1, x4` or `bin x5..x9` about the inputs of a model with so many of them. `None` if the text does not begin with `int` or
+    /// `bin`.
+    ///
+    /// # Errors
+    /// When it does, and is not followed by inputs of the model.
+    pub fn of_inputs(text: &str, inputs: usize) -> Option<Result<Self, LinearError>> {
+        let mut reader =
+            Reader::new(text, &[Variables { letter: 'x', count: inputs, kind: "inputs" }]);
+        let word = reader.word(&["int", "bin"])?;
+        Some(Self::list(&mut reader).map(|inputs| Self { inputs, binary: word == "bin" }))
+    }
+
+    /// Inputs and ranges of inputs with commas between them, up to the end.
+    fn list(reader: &mut Reader) -> Result<Vec<usize>, LinearError> {
+        let mut inputs = Vec::new();
+        loop {
+            let first = Self::input(reader)?;
+            let mut last = first;
+            if reader.take('.') {
+                if !reader.take('.') {
+                    return Err(reader.wrong("a range has two dots: x5..x9"));
+                }
+                last = Self::input(reader)?;
+                if last < first {
+                    let range = format!("x{first}..x{last}");
+                    return Err(reader.wrong(format!("{range} is empty: write x{last}..x{first}")));
+                }
+            }
+            inputs.extend(first..=last);
+            if reader.take(',') {
+                continue;
+            }
+            return match reader.peek() {
+                None => Ok(inputs),
+                Some(found) => Err(reader.expected("',', '..' or the end", found)),
+            };
+        }
+    }
+
+    fn input(reader: &mut Reader) -> Result<usize, LinearError> {
+        match (reader.variable()?, reader.peek()) {
+            (Some(input), _) => Ok(input),
+            (None, Some(found)) => Err(reader.expected("an input (x0, x1, …)", found)),
+            (None, None) => Err(reader.wrong("expected an input (x0, x1, …), found the end")),
+        }
+    }
+}
+
 impl Relation {
     /// Reads one comparison, or two in a row, over the inputs `x0`, `x1`, … of a model with so many of them.
     ///

@@ -48,8 +48,23 @@ impl Reader {
         self.text.get(self.at).copied()
     }
 
+    /// Goes on behind the next word if that is one of these, and says which.
+    pub fn word<'w>(&mut self, words: &[&'w str]) -> Option<&'w str> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        let length = rest.iter().take_while(|c| c.is_ascii_alphabetic()).count();
+        let found: String = rest[..length].iter().collect();
+        let word = words.iter().copied().find(|word| *word == found)?;
+        // `int3` is a word of its own.
+        if rest.get(length).is_some_and(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        self.at += length;
+        Some(word)
+    }
+
     /// Goes on behind the next character if that is `wanted`.
-    fn take(&mut self, wanted: char) -> bool {
+    pub fn take(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         self.at += usize::from(found);
         found
@@ -128,7 +143,8 @@ impl Reader {
         }
     }
 
-    fn variable(&mut self) -> Result<Option<usize>, LinearError> {
+    /// The next variable, if one begins here.
+    pub fn variable(&mut self) -> Result<Option<usize>, LinearError> {
         self.peek();
         let start = self.at;
         let mut before = 0;

@@ -81,6 +81,7 @@ impl<'s> Storage<'s> {
     /// The candidate in `f32`, in the set if there is such a point nearby.
     pub fn store(&self, candidate: &[f64]) -> Vec<f32> {
         let within = |(i, &x): (usize, &f64)| {
+            let x = if self.set.is_integer(i) { x.round() } else { x };
             // + 0.0 turns −0 into 0.
             x.clamp(self.lower[i], self.upper[i]) + 0.0
         };
@@ -99,6 +100,7 @@ impl<'s> Storage<'s> {
         });
         let wide = widened(x);
         in_box
+            && self.set.domain().is_integral(&wide)
             && self.ball.is_none_or(|_| self.distance_inside(x).is_some())
             && self.set.constraints().iter().all(|c| c.violation(&wide) <= CONSTRAINT)
     }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tract_onnx::pb::{GraphProto, ModelProto, TensorProto};
 use tract_onnx::prelude::Framework;
 
-use super::error::OnnxProblem;
+use super::error::{OnnxError, OnnxProblem};
 use super::unfolded::standard_reader;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -58,6 +58,19 @@ pub(super) fn parse(path: &Path, stored: &[u8]) -> Result<ModelFile, OnnxProblem
 /// The SHA-256 of all that defines a model's function, in hexadecimal; `None` if that cannot be read.
 pub fn sha256(path: &Path) -> Option<String> {
     parse(path, &read(path).ok()?).ok().map(|file| file.sha256)
+}
+
+/// The files beside a model that hold weights of it, relative to its directory. `bytes` are those of its file.
+///
+/// # Errors
+/// When they are no model, or such a file is missing or too short.
+pub fn weight_files(path: &Path, bytes: &[u8]) -> Result<BTreeSet<String>, OnnxError> {
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let files = parse(path, bytes).and_then(|file| match &file.proto.graph {
+        Some(graph) => external_files(graph, directory),
+        None => Ok(BTreeSet::new()),
+    });
+    files.map_err(|problem| problem.in_file(path))
 }
 
 /// The SHA-256 of one output of a model: that of two lines, the model's own and `output NAME`.

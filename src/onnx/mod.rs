@@ -20,7 +20,7 @@ mod upsample;
 
 pub use check::Agreement;
 pub use error::{OnnxError, OnnxProblem};
-pub use file::sha256;
+pub use file::{sha256, weight_files};
 pub use graph::{NodeNote, Role, operators};
 pub use guard::{catches_panics, silence_caught_panics};
 pub use model::OnnxModel;

@@ -20,6 +20,9 @@ use crate::sets::{Half, InputSet, PixelSplit};
 /// one is that trees split by.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;
 
+/// Whole amounts are at most this.
+const MOST: f64 = (1u64 << 40) as f64;
+
 /// What leaves are replayed with. They should come in the order of their parts.
 pub(super) struct LeafReplay<'r> {
     objective: &'r [f64],
@@ -219,8 +222,9 @@ impl<'r> LeafReplay<'r> {
 /// Only amounts of whole grains add up exactly.
 fn check_split(split: PixelSplit, pixels: usize) -> Result<(), Nonsense> {
     let grains = split.amount / GRAIN;
-    let whole = grains.fract() == 0.0 && (0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains);
-    match (whole, split.pixel < pixels) {
+    let exact = grains.fract() == 0.0 && (0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains);
+    let whole = split.amount.fract() == 0.0 && (0.0..=MOST).contains(&split.amount);
+    match (exact || whole, split.pixel < pixels) {
         (false, _) => Err("an amount is not a multiple of the grain"),
         (_, false) => Err("there is no such pixel"),
         _ => Ok(()),

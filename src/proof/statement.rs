@@ -47,6 +47,9 @@ pub struct DomainStatement {
     pub upper: Vec<f64>,
     /// What else has to hold.
     pub constraints: Vec<ConstraintStatement>,
+    /// The inputs that take whole numbers only. Their bounds and their centre are such numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub integers: Vec<usize>,
     /// One weight for each output.
     pub weights: Vec<f64>,
     /// What the objective adds to that.
@@ -110,13 +113,14 @@ impl DomainStatement {
             lower: domain.lower.clone(),
             upper: domain.upper.clone(),
             constraints: set.constraints().iter().map(constraint).collect(),
+            integers: domain.integers.clone(),
             weights: problem.question.weights.clone(),
             constant: problem.question.constant,
         }
     }
 
     fn problem(&self, network: &Arc<Network>) -> Result<Problem, String> {
-        let Self { centre, lower, upper, constraints, weights, constant } = self;
+        let Self { centre, lower, upper, constraints, integers, weights, constant } = self;
         let lengths = [centre, lower, upper].map(Vec::len);
         if lengths != [network.inputs(); 3] || weights.len() != network.outputs() {
             return Err("its numbers of inputs and outputs do not fit the model".into());
@@ -135,7 +139,18 @@ impl DomainStatement {
         if constraints.iter().any(|c| c.violation(centre) > tolerance::CONSTRAINT) {
             return Err("its centre breaks a constraint".into());
         }
-        let domain = Domain { lower: lower.clone(), upper: upper.clone(), constraints };
+        let bounds = Domain {
+            lower: lower.clone(),
+            upper: upper.clone(),
+            constraints,
+            integers: Vec::new(),
+        };
+        let is_input = |&input: &usize| input < lower.len();
+        let whole = |&input: &usize| [lower, upper, centre].iter().all(|x| x[input].fract() == 0.0);
+        if !integers.iter().all(|input| is_input(input) && whole(input)) {
+            return Err("an integer input has other bounds, or another centre".into());
+        }
+        let domain = bounds.with_integers(integers).map_err(|error| error.to_string())?;
         let set = InputSet::of_domain(&domain, centre.clone());
         let question = Objective { weights: weights.clone(), constant: *constant };
         Ok(Problem::new(network, set, question))

@@ -213,8 +213,7 @@ impl Resumable for AttackRecord {
     }
 
     fn stored_witness(&self) -> Option<StoredWitness> {
-        let pair = (Label(self.predicted), Label(self.target));
-        self.npy.as_ref().map(|_| (self.image, pair))
+        self.npy.clone().map(|npy| (self.image, npy))
     }
 
     fn seconds(&self) -> f64 {

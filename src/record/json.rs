@@ -50,6 +50,12 @@ pub fn text(value: Option<&Value>) -> String {
     }
 }
 
+/// The texts in a list; none, if there is no such list.
+pub fn texts(fields: &Fields, name: &str) -> Vec<String> {
+    let list = fields.get(name).and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
 /// How many entries a field has that is a list.
 pub fn length(fields: &Fields, name: &str) -> usize {
     fields.get(name).and_then(Value::as_array).map_or(0, Vec::len)

@@ -7,7 +7,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::contents::Contents;
-use crate::network::Label;
 
 /// The work that a record is the result of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,8 +24,8 @@ impl fmt::Display for Key {
     }
 }
 
-/// A witness whose files are stored: image, predicted label, target.
-pub type StoredWitness = (usize, (Label, Label));
+/// A witness whose files are stored: the image, and the file of its numbers, relative to the result directory.
+pub type StoredWitness = (usize, String);
 
 /// A record that can be read again.
 pub trait Resumable: Clone + Send + Serialize + DeserializeOwned {

@@ -48,6 +48,9 @@ pub struct MaximizeRecord {
     pub claimed_bound: Option<f64>,
     /// Number of linear constraints.
     pub constraint_count: usize,
+    /// The inputs that take whole numbers only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub integers: Vec<usize>,
     /// How far the point breaks one of them, in units of its largest weight; at most 2e-7.
     pub violation: f64,
     /// Number of inputs at their lower bound, fixed ones included.
@@ -97,6 +100,7 @@ impl MaximizeRecord {
             settings,
             claimed_bound: maximum.claimed_bound.filter(|bound| bound.is_finite()),
             constraint_count: domain.constraints.len(),
+            integers: domain.integers.clone(),
             violation: maximum.violation,
             at_lower: at(|(x, lower, _)| x == lower),
             at_upper: at(|(x, lower, upper)| x == upper && lower < upper),

@@ -137,8 +137,7 @@ impl Resumable for RadiusRecord {
     }
 
     fn stored_witness(&self) -> Option<StoredWitness> {
-        let target = self.target.filter(|_| self.npy.is_some())?;
-        Some((self.image, (Label(self.predicted), Label(target))))
+        self.npy.clone().map(|npy| (self.image, npy))
     }
 
     fn seconds(&self) -> f64 {

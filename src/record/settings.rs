@@ -129,6 +129,9 @@ pub struct VerifySettings {
     pub instances: String,
     /// SHA-256 over all networks, properties and timeouts.
     pub instances_sha256: String,
+    /// Which output of the network, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     /// Time limit of each record in seconds, if any; the list may have lower ones.
     pub time_limit: Option<f64>,
     /// Parts of a set bounded at most.

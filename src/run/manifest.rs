@@ -98,6 +98,11 @@ impl Manifest {
         &self.settings
     }
 
+    /// What classes are called; none, if they have no names.
+    pub fn class_names(&self) -> Vec<String> {
+        json::texts(&self.settings, "class_names")
+    }
+
     /// How the run was begun, if it has begun.
     pub fn origin(&self) -> Option<&RunOrigin> {
         self.origin.as_ref()

@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::npy;
 use super::sketch_file::SketchFile;
 use super::whole_file::replace;
-use super::witness::{Pictures, SavedWitness, WitnessFiles};
+use super::witness::{ModelWords, Pictures, SavedWitness, WitnessFiles};
 use crate::data::Sample;
 use crate::judge::{EightBit, Witness};
 use crate::network::Label;
@@ -23,18 +23,19 @@ pub struct RecordFiles {
 }
 
 impl RecordFiles {
-    /// Opens a folder, for a model whose input has these dimensions. Of earlier sketches only these stay.
+    /// Opens a folder, for a model whose input has these dimensions and whose classes have these names. Of earlier sketches only these stay.
     ///
     /// # Errors
     /// When it cannot be written to.
     pub(crate) fn open(
         contents: Contents,
         folder: &Path,
-        dims: &[usize],
+        words: ModelWords,
         pictures: Pictures,
         earlier: Sketches,
     ) -> Result<Self, StoreError> {
-        let witnesses = || WitnessFiles::create(folder, dims, pictures);
+        let dims = words.dims;
+        let witnesses = || WitnessFiles::create(folder, words, pictures);
         let witnesses = contents.has_witnesses().then(witnesses);
         let witnesses = witnesses.transpose()?;
         let sketches = contents.has_sketches().then(|| SketchFile::open(folder, dims, earlier));

@@ -42,24 +42,25 @@ impl SelfCheck {
     /// # Errors
     /// What the checker does not support: also one of several outputs, which makes it another model.
     pub fn open(model: &Path, sha256: &str) -> Result<Self, String> {
-        let read = Model::read(model)?;
-        if read.sha256 != sha256 {
-            return Err(format!("{}: the checker knows no outputs by name", model.display()));
-        }
-        Ok(Self { model: Arc::new(read) })
+        Self::of(Model::read(model)?, model, sha256)
     }
 
     /// The same for the bytes of a model file that is called `name`.
     ///
     /// # Errors
-    /// What the checker does not support.
-    pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, String> {
-        Ok(Self { model: Arc::new(Model::from_bytes(name, bytes)?) })
+    /// As [`open`](Self::open).
+    pub fn from_bytes(name: &Path, bytes: &[u8], sha256: &str) -> Result<Self, String> {
+        Self::of(Model::from_bytes(name, bytes)?, name, sha256)
     }
 
-    /// SHA-256 of the model as it was read here.
-    pub fn model_sha256(&self) -> &str {
-        &self.model.sha256
+    fn of(read: Model, name: &Path, sha256: &str) -> Result<Self, String> {
+        if read.sha256 != sha256 {
+            return Err(format!(
+                "{}: the checker knows no outputs by name, or the file has changed",
+                name.display()
+            ));
+        }
+        Ok(Self { model: Arc::new(read) })
     }
 
     /// Checks what is claimed of an image and target.

@@ -14,7 +14,7 @@ use super::manifest::{MANIFEST, Manifest};
 use super::record_files::RecordFiles;
 use super::record_set::RecordSet;
 use super::shard::Shard;
-use super::witness::Pictures;
+use super::witness::{ModelWords, Pictures};
 use crate::record::{Contents, Resumable, Sketches};
 
 /// How to open a result directory.
@@ -104,7 +104,8 @@ impl Store {
     ) -> Result<OpenStore<R>, StoreError> {
         let finished = RecordSet::read(directory, manifest)?;
         let Attempt { records, folder } = Attempt::begin(directory, shard)?;
-        let files = RecordFiles::open(R::CONTENTS, &folder, dims, pictures, Sketches::default())?;
+        let words = ModelWords { dims, class_names: &manifest.class_names() };
+        let files = RecordFiles::open(R::CONTENTS, &folder, words, pictures, Sketches::default())?;
         let directory = directory.to_owned();
         let store = Self { directory, records, is_attempt: true, _lock: None };
         Ok(OpenStore { store, files, finished })
@@ -123,7 +124,8 @@ impl Store {
         } else {
             Sketches::default()
         };
-        let files = RecordFiles::open(R::CONTENTS, directory, dims, pictures, earlier)?;
+        let words = ModelWords { dims, class_names: &manifest.class_names() };
+        let files = RecordFiles::open(R::CONTENTS, directory, words, pictures, earlier)?;
         finished.store(directory, manifest)?;
         let records = JsonLines::open(&directory.join(R::CONTENTS.file()))?;
         let directory = directory.to_owned();

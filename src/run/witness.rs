@@ -1,6 +1,6 @@
 //! The files of one witness in `adversarial/`, as numbers (`.npy`) and, where the model's input is a picture, as pictures:
 //! the witness `IMAGE_cC_wW`, the signed difference `IMAGE_cC_wW_difference`, and once per image the original `IMAGE`;
-//! `IMAGE_cC_wW_strip.png` shows all three. [`Pictures`] says which pictures are wanted.
+//! `IMAGE_cC_wW_strip.png` shows all three. Where classes have names, these files speak them: `IMAGE_cat_to_dog`. [`Pictures`] says which pictures are wanted.
 //!
 //! Originals and witnesses are stored as the `f32` numbers they are. Differences are `f64`: subtracting in `f32` would
 //! round, in `f64` original + difference is the witness exactly unless a value lies between 0 and 2⁻³⁰ (then to 2⁻⁵⁴), and
@@ -8,15 +8,15 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::error::StoreError;
 use super::npy;
 use super::whole_file::{NewFile, PARTIAL, replace_all};
-use crate::data::PictureLayout;
+use crate::data::{Classes, PictureLayout};
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
-use crate::record::change_text;
+use crate::record::{StoredWitness, change_text};
 use crate::report::png;
 
 /// The folder in the result directory.
@@ -48,9 +48,13 @@ impl Pictures {
     }
 }
 
-/// What the names of a witness's files begin with.
-fn stem(image: usize, (predicted, target): (Label, Label)) -> String {
-    format!("{FOLDER}/{image}_c{predicted}_w{target}")
+/// What the names of files tell of a model.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelWords<'m> {
+    /// The dimensions of its input.
+    pub dims: &'m [usize],
+    /// What its classes are called; none, if they have no names.
+    pub class_names: &'m [String],
 }
 
 /// What a process that was killed has left behind.
@@ -65,12 +69,15 @@ fn remove_partial(folder: &Path) -> io::Result<()> {
 }
 
 /// Gives the files of a witness that lie in the folder `from` a place in `to` as well.
-pub(crate) fn adopt(
-    from: &Path,
-    to: &Path,
-    (image, pair): (usize, (Label, Label)),
-) -> Result<(), StoreError> {
-    let stem = stem(image, pair);
+pub(crate) fn adopt(from: &Path, to: &Path, (image, npy): StoredWitness) -> Result<(), StoreError> {
+    let inside = |part: Component| matches!(part, Component::Normal(_));
+    let stem = npy.strip_suffix(".npy").filter(|stem| {
+        stem.starts_with(&format!("{FOLDER}/")) && Path::new(stem).components().all(inside)
+    });
+    let Some(stem) = stem else {
+        let source = io::Error::other("a record names this file, and no witness is called so");
+        return Err(StoreError::Unreadable { path: from.join(&npy), source });
+    };
     let of_witness = [".npy", "_difference.npy", ".png", "_difference.png", "_strip.png"];
     let of_image = [".npy", ".png"].map(|end| format!("{FOLDER}/{image}{end}"));
     let names = of_witness.map(|end| format!("{stem}{end}"));
@@ -109,6 +116,8 @@ pub struct WitnessFiles {
     /// Where the input is a picture and pictures are wanted.
     layout: Option<PictureLayout>,
     pictures: Pictures,
+    /// What classes are called in names of files; none, if they have no names.
+    classes: Vec<String>,
 }
 
 /// What was stored, relative to the result directory, with `/` on every system.
@@ -121,16 +130,29 @@ pub struct SavedWitness {
 }
 
 impl WitnessFiles {
-    /// Makes the folder `adversarial` in the result directory, for a model whose input has these dimensions.
+    /// Makes the folder `adversarial` in the result directory, for a model with this input and these classes.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn create(results: &Path, dims: &[usize], pictures: Pictures) -> Result<Self, StoreError> {
+    pub fn create(
+        results: &Path,
+        ModelWords { dims, class_names }: ModelWords,
+        pictures: Pictures,
+    ) -> Result<Self, StoreError> {
         let folder = results.join(FOLDER);
         let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
         made.map_err(|source| StoreError::Unwritable { path: folder, source })?;
         let layout = PictureLayout::from_dims(dims).filter(|_| pictures != Pictures::None);
-        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout, pictures })
+        let classes = Classes::file_names(class_names);
+        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout, pictures, classes })
+    }
+
+    /// What the names of a witness's files begin with: `4_cat_to_dog`, or `4_c3_w5` where classes have no names.
+    fn stem(&self, image: usize, (predicted, target): (Label, Label)) -> String {
+        match (self.classes.get(predicted.0), self.classes.get(target.0)) {
+            (Some(from), Some(to)) => format!("{FOLDER}/{image}_{from}_to_{to}"),
+            _ => format!("{FOLDER}/{image}_c{predicted}_w{target}"),
+        }
     }
 
     /// Stores a witness; pictures only where they are wanted, `picture` is given and the model's input is one.
@@ -148,7 +170,7 @@ impl WitnessFiles {
         witness: &Witness,
         picture: Option<&EightBit>,
     ) -> Result<SavedWitness, StoreError> {
-        let stem = stem(image, (predicted, target));
+        let stem = self.stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
         let mut files = Vec::new();
         let mut write = |name: &str, bytes: Vec<u8>| files.push((name.to_owned(), bytes));
@@ -228,6 +250,28 @@ mod tests {
         (witness, picture)
     }
 
+    fn unnamed(dims: &[usize]) -> ModelWords<'_> {
+        ModelWords { dims, class_names: &[] }
+    }
+
+    #[test]
+    fn names_of_classes_are_in_names_of_files() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let original = [0.0, 0.2, 0.4, 1.0];
+        let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
+        let class_names = ["Tabby cat/kitten".to_owned(), "犬".to_owned()];
+        let words = ModelWords { dims: &[2, 2], class_names: &class_names };
+        let files = WitnessFiles::create(folder.path(), words, Pictures::All).unwrap();
+        let labels = (Label(0), Label(1));
+        let saved = files.save(4, labels, &original, &witness, picture.as_ref()).unwrap();
+        assert_eq!(saved.png.as_deref(), Some("adversarial/4_tabby-cat-kitten_to_1.png"));
+        adopt(folder.path(), other.path(), (4, saved.npy)).unwrap();
+        assert_eq!(names(other.path()), names(folder.path()));
+        for foreign in ["../4.npy", "adversarial/../../4.npy", "/etc/4.npy", "adversarial/4.txt"] {
+            assert!(adopt(folder.path(), other.path(), (4, foreign.into())).is_err(), "{foreign}");
+        }
+    }
+
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder.join(FOLDER)).unwrap();
         let mut names: Vec<String> =
@@ -241,7 +285,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0, 0.2, 0.4, 1.0];
         let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
-        let files = WitnessFiles::create(folder.path(), &[2, 2], Pictures::All).unwrap();
+        let files = WitnessFiles::create(folder.path(), unnamed(&[2, 2]), Pictures::All).unwrap();
         let labels = (Label(0), Label(1));
         let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.npy, "adversarial/17_c0_w1.npy");
@@ -287,7 +331,7 @@ mod tests {
             [(Pictures::None, None), (Pictures::Adversaries, Some("17_c0_w1.png"))]
         {
             let folder = tempfile::tempdir().unwrap();
-            let files = WitnessFiles::create(folder.path(), &[2, 2], pictures).unwrap();
+            let files = WitnessFiles::create(folder.path(), unnamed(&[2, 2]), pictures).unwrap();
             let labels = (Label(0), Label(1));
             let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
             assert_eq!(saved.png, drawn.map(|name| format!("adversarial/{name}")));
@@ -296,7 +340,7 @@ mod tests {
             assert_eq!(names(folder.path()), expected);
             // Another run may take over what there is.
             let other = tempfile::tempdir().unwrap();
-            adopt(folder.path(), other.path(), (17, labels)).unwrap();
+            adopt(folder.path(), other.path(), (17, saved.npy.clone())).unwrap();
             assert_eq!(names(other.path()), expected);
         }
     }
@@ -305,7 +349,7 @@ mod tests {
     fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (witness, picture) = witness(&[0.0; 4], &[0.3, 0.2, 0.1, 1.0]);
-        let files = WitnessFiles::create(folder.path(), &[2, 2], Pictures::All).unwrap();
+        let files = WitnessFiles::create(folder.path(), unnamed(&[2, 2]), Pictures::All).unwrap();
         // A folder in the place of the file.
         fs::create_dir(folder.path().join("adversarial/17_c0_w1.npy")).unwrap();
         let labels = (Label(0), Label(1));
@@ -319,7 +363,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0; 5];
         let (witness, picture) = witness(&original, &[0.1; 5]);
-        let files = WitnessFiles::create(folder.path(), &[5], Pictures::All).unwrap();
+        let files = WitnessFiles::create(folder.path(), unnamed(&[5]), Pictures::All).unwrap();
         let labels = (Label(0), Label(1));
         let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.png, None);

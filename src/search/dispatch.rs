@@ -32,6 +32,7 @@ pub fn search<'p>(
     let mut incumbent = Incumbent::new(problem, options, budget, &mut watch);
     let ended = method(&SearchTask::new(problem, bounds, *options), &mut incumbent);
     let MethodResult { stop, starts, finished, work, claimed_bound } = ended;
+    let work = work + incumbent.work();
     let Incumbent { best, time_to_best, curve, points, .. } = incumbent;
     SearchResult { best, starts, finished, points, claimed_bound, work, time_to_best, curve, stop }
 }

@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::integers::IntegerSearch;
 use super::options::SearchOptions;
 use super::result::{Curve, SearchEvent, SearchStop};
 use crate::budget::Budget;
+use crate::encode::LpWork;
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
@@ -21,6 +23,8 @@ pub(super) struct Incumbent<'s> {
     pub budget: &'s Budget<'s>,
     /// How many points were offered.
     pub points: usize,
+    /// Rounds points, where whole numbers have to be.
+    integers: Option<IntegerSearch<'s>>,
     /// Called with every better point and after every start.
     watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
     /// Whether that callback has returned `Break`.
@@ -37,7 +41,7 @@ pub(super) struct Incumbent<'s> {
 impl<'s> Incumbent<'s> {
     /// Begins with the set's centre.
     pub fn new(
-        problem: &Problem,
+        problem: &'s Problem,
         options: &SearchOptions,
         budget: &'s Budget<'s>,
         watch: &'s mut dyn FnMut(SearchEvent) -> ControlFlow<()>,
@@ -55,6 +59,7 @@ impl<'s> Incumbent<'s> {
             curve,
             budget,
             points: 0,
+            integers: IntegerSearch::new(problem),
             watch,
             broken_off,
             patience,
@@ -64,9 +69,38 @@ impl<'s> Incumbent<'s> {
         }
     }
 
-    /// Keeps a point that is better. Returns whether it gained more than solvers' tolerances explain.
+    /// What rounding has cost.
+    pub fn work(&self) -> LpWork {
+        self.integers.as_ref().map_or_else(LpWork::default, IntegerSearch::work)
+    }
+
+    /// Keeps a point that is better, rounded where whole numbers have to be. Returns whether it gained more than solvers' tolerances explain.
     pub fn offer(&mut self, candidate: Candidate) -> bool {
         self.points += 1;
+        let candidate = match &mut self.integers {
+            None => candidate,
+            Some(integers) => match integers.best_near(&candidate.point, self.budget) {
+                Some(rounded) => rounded,
+                None => return false,
+            },
+        };
+        self.keep(candidate)
+    }
+
+    /// The same without another call of a solver: for its callbacks.
+    pub fn offer_in_callback(&mut self, candidate: Candidate) -> bool {
+        self.points += 1;
+        let candidate = match &mut self.integers {
+            None => candidate,
+            Some(integers) => match integers.rounded(&candidate.point) {
+                Some(rounded) => rounded,
+                None => return false,
+            },
+        };
+        self.keep(candidate)
+    }
+
+    fn keep(&mut self, candidate: Candidate) -> bool {
         let gained = candidate.margin > self.best.margin + tolerance::GAIN;
         if candidate.margin > self.best.margin {
             self.best = candidate;

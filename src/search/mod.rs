@@ -6,8 +6,10 @@
 mod ascent;
 mod baselines;
 mod dispatch;
+mod first_climb;
 mod frank_wolfe;
 mod incumbent;
+mod integers;
 mod method;
 mod options;
 mod relaxed_starts;
@@ -20,8 +22,10 @@ mod starts;
 mod task;
 mod walk_filter;
 
-pub use ascent::{ascend, ascend_from};
+pub use ascent::ascend_from;
 pub use dispatch::search;
+pub use first_climb::ascend;
+pub use integers::IntegerSearch;
 pub use method::{Method, UnknownMethod};
 pub use options::SearchOptions;
 pub use result::{Curve, SearchEvent, SearchResult, SearchStop};

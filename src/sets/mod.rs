@@ -18,7 +18,7 @@ mod tests;
 
 pub use ball::{Ball, PixelRange};
 pub use constraint::Constraint;
-pub use domain::Domain;
+pub use domain::{Domain, NoInteger};
 pub use maximise::Vertex;
 pub use moves::{MovePart, MoveSet};
 pub use norm::Norm;

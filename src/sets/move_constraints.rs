@@ -16,6 +16,12 @@ const MOST_ROUNDS: usize = 20;
 /// A round that moves no multiplier by more than this part of the largest is the last.
 const CONVERGED: f64 = 1e-6;
 
+/// A constraint that no point keeps lets the bound fall without end. It is followed so far, in units of the slopes that it begins with.
+const FAR: f64 = 1e6;
+
+/// A constraint is broken everywhere if it is by more than this share of what its terms may add up to.
+const BROKEN: f64 = 1e-9;
+
 /// The constraints told in moves.
 pub struct MoveConstraints {
     rows: Vec<ConstraintRow>,
@@ -61,11 +67,11 @@ impl MoveConstraints {
             let more = |side: f64| tolerance::CONSTRAINT + allowance.of(magnitude + side.abs());
             let lower = constraint.lower() - at_centre - more(constraint.lower());
             let upper = constraint.upper() - at_centre + more(constraint.upper());
-            // The centre is feasible, so that neither side is beyond it. What overflowed limits nothing.
+            // The centre of a part may be beyond a side. What overflowed limits nothing.
             ConstraintRow {
                 entries: terms.iter().flat_map(moved).collect(),
-                lower: if lower.is_nan() { f64::NEG_INFINITY } else { lower.min(0.0) },
-                upper: if upper.is_nan() { f64::INFINITY } else { upper.max(0.0) },
+                lower: if lower.is_nan() { f64::NEG_INFINITY } else { lower },
+                upper: if upper.is_nan() { f64::INFINITY } else { upper },
             }
         };
         let rows = set.constraints().iter().map(row).collect();
@@ -146,10 +152,12 @@ impl MoveConstraints {
         // the kink at which the slope turns. Downwards is the same with everything in the row mirrored.
         for (side, sign) in [(row.upper, 1.0), (-row.lower, -1.0)] {
             let mut slope = side;
+            let mut magnitude = side.abs();
             kinks.clear();
             for &(k, entry) in &row.entries {
                 let entry = sign * entry;
                 let weight = entry * self.caps[k];
+                magnitude += weight.abs();
                 if left[k] > 0.0 || (left[k] == 0.0 && entry < 0.0) {
                     slope -= weight;
                 }
@@ -167,6 +175,10 @@ impl MoveConstraints {
                 if slope >= 0.0 {
                     return sign * kink;
                 }
+            }
+            if slope < -BROKEN * magnitude {
+                let last = kinks.last().map_or(1.0, |(kink, _)| kink.max(1.0));
+                return sign * FAR * last;
             }
         }
         0.0

@@ -61,6 +61,11 @@ impl Divide for MovePart {
         place_of(&self.moves, pixel, up).map(|k| &mut self.caps[k])
     }
 
+    fn is_integer(&self, pixel: usize) -> bool {
+        let place = self.moves.partition_point(|m| m.pixel < pixel);
+        self.moves.get(place).is_some_and(|m| m.pixel == pixel && m.is_integer)
+    }
+
     fn budget_mut(&mut self) -> Option<&mut f64> {
         Some(&mut self.budget)
     }

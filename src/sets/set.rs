@@ -35,6 +35,8 @@ pub struct Move {
     pub sign: f64,
     /// The largest amount, positive.
     pub cap: f64,
+    /// Whether the pixel takes whole numbers only.
+    pub is_integer: bool,
 }
 
 impl InputSet {
@@ -78,6 +80,7 @@ impl InputSet {
             lower: far.iter().map(|far| -far).collect(),
             upper: far,
             constraints: Vec::new(),
+            integers: Vec::new(),
         };
         // No move can spend more than the budget.
         let caps = vec![radius; centre.len()];
@@ -101,7 +104,8 @@ impl InputSet {
         assert!(up.iter().all(|&width| width >= 0.0), "lower bounds are below upper bounds");
         let down = vec![0.0; lower.len()];
         let (lower, upper) = (lower.to_vec(), upper.to_vec());
-        let domain = Arc::new(Domain { lower: lower.clone(), upper, constraints: Vec::new() });
+        let (constraints, integers) = (Vec::new(), Vec::new());
+        let domain = Arc::new(Domain { lower: lower.clone(), upper, constraints, integers });
         Self { centre: lower, up, down, budget: None, domain, ball: None }
     }
 
@@ -109,11 +113,12 @@ impl InputSet {
     /// constraints too, the deeper inside, the better ([`interior_point`](crate::encode::interior_point) finds one).
     ///
     /// # Panics
-    /// When `centre` is not within the bounds.
+    /// When `centre` is not within the bounds, or has no whole number where one has to be.
     pub fn of_domain(domain: &Domain, centre: Vec<f64>) -> Self {
         let up: Vec<f64> = domain.upper.iter().zip(&centre).map(|(u, c)| u - c).collect();
         let down: Vec<f64> = centre.iter().zip(&domain.lower).map(|(c, l)| c - l).collect();
         assert!(up.iter().chain(&down).all(|&cap| cap >= 0.0), "the centre is within the bounds");
+        assert!(domain.is_integral(&centre), "the centre has whole numbers where they have to be");
         Self { centre, up, down, budget: None, domain: Arc::new(domain.clone()), ball: None }
     }
 
@@ -171,6 +176,31 @@ impl InputSet {
         (self.centre[i] - self.down[i], self.centre[i] + self.up[i])
     }
 
+    /// Whether pixel `i` takes whole numbers only.
+    pub fn is_integer(&self, i: usize) -> bool {
+        self.domain.is_integer(i)
+    }
+
+    /// The pixels that take whole numbers only and have more than one left.
+    pub fn open_integers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.domain.integers.iter().copied().filter(|&i| self.up[i] + self.down[i] > 0.0)
+    }
+
+    /// The part in which the pixels that take whole numbers only have those of `point`, told from that point.
+    ///
+    /// # Panics
+    /// When `point` has other numbers there, or the set has a budget.
+    pub fn with_integers_of(&self, point: &[f64]) -> Self {
+        assert!(self.budget.is_none() && self.domain.is_integral(point), "a box, whole numbers");
+        let mut fixed = Self { ball: None, ..self.clone() };
+        for (i, &x) in point.iter().enumerate() {
+            let (lower, upper) = if self.is_integer(i) { (x, x) } else { self.range(i) };
+            let x = x.clamp(lower, upper);
+            (fixed.centre[i], fixed.up[i], fixed.down[i]) = (x, upper - x, x - lower);
+        }
+        fixed
+    }
+
     /// What else has to hold between inputs.
     pub fn constraints(&self) -> &[Constraint] {
         &self.domain.constraints
@@ -180,7 +210,8 @@ impl InputSet {
     pub fn moves(&self) -> Vec<Move> {
         let pixels = self.up.iter().zip(&self.down).enumerate();
         let both = pixels.flat_map(|(pixel, (&up, &down))| {
-            [Move { pixel, sign: 1.0, cap: up }, Move { pixel, sign: -1.0, cap: down }]
+            let is_integer = self.is_integer(pixel);
+            [(1.0, up), (-1.0, down)].map(|(sign, cap)| Move { pixel, sign, cap, is_integer })
         });
         both.filter(|m| m.cap > 0.0).collect()
     }
@@ -194,6 +225,10 @@ impl InputSet {
 impl Divide for InputSet {
     fn cap_mut(&mut self, pixel: usize, up: bool) -> Option<&mut f64> {
         if up { self.up.get_mut(pixel) } else { self.down.get_mut(pixel) }
+    }
+
+    fn is_integer(&self, pixel: usize) -> bool {
+        self.domain.is_integer(pixel)
     }
 
     fn budget_mut(&mut self) -> Option<&mut f64> {

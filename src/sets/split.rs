@@ -4,6 +4,9 @@
 //! `t`. In the other part its cap is `t`. Both are sets of the same form. What the two halves are is said here and nowhere else, for sets
 //! told in pixels ([`InputSet`](super::InputSet)) and in moves ([`MovePart`](super::MovePart)).
 //!
+//! An input that takes whole numbers only is divided between two of them: `t` is one, and in the other part its cap is `t − 1`. What lies between
+//! the halves holds no point of the set.
+//!
 //! Trap: where the new centre were rounded, a sliver between the halves would be in neither. Such a split is refused.
 
 /// A division of a set by how far a pixel moves in one direction, beyond what it has moved already.
@@ -22,7 +25,7 @@ pub struct PixelSplit {
 pub enum Half {
     /// The pixel moves by at least the amount. It then does not move the other way.
     AtLeast,
-    /// The pixel moves by at most the amount.
+    /// The pixel moves by at most the amount; by at most the amount less 1, if it takes whole numbers only.
     AtMost,
 }
 
@@ -48,6 +51,9 @@ pub(super) trait Divide: Clone {
     /// How far a pixel can move in a direction. `None` where it cannot.
     fn cap_mut(&mut self, pixel: usize, up: bool) -> Option<&mut f64>;
 
+    /// Whether a pixel takes whole numbers only. It is at one where it does not move.
+    fn is_integer(&self, pixel: usize) -> bool;
+
     /// What all moves together can spend, if that is limited.
     fn budget_mut(&mut self) -> Option<&mut f64>;
 
@@ -57,14 +63,19 @@ pub(super) trait Divide: Clone {
     /// Leaves one half of it. `None` where the halves would not cover it; what is left then is not to be used.
     fn keep(&mut self, split: PixelSplit, half: Half) -> Option<()> {
         let PixelSplit { pixel, up, amount } = split;
+        let is_integer = self.is_integer(pixel);
+        if is_integer && !(amount >= 1.0 && amount.fract() == 0.0) {
+            return None;
+        }
         if half == Half::AtMost {
             let cap = self.cap_mut(pixel, up)?;
-            *cap = cap.min(amount);
+            *cap = cap.min(if is_integer { amount - 1.0 } else { amount });
             return Some(());
         }
         self.advance(split)?;
         let cap = self.cap_mut(pixel, up)?;
-        *cap = rest(*cap, amount);
+        // A cap that was rounded up has the same whole number below it.
+        *cap = if is_integer { (*cap - amount).floor().max(0.0) } else { rest(*cap, amount) };
         if let Some(back) = self.cap_mut(pixel, !up) {
             *back = 0.0;
         }

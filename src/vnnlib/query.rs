@@ -147,6 +147,7 @@ impl VnnlibQuery {
             lower: vec![f64::NEG_INFINITY; self.inputs],
             upper: vec![f64::INFINITY; self.inputs],
             constraints: Vec::new(),
+            integers: Vec::new(),
         };
         let mut strict = BTreeMap::new();
         let common = self.common.bounds.iter().map(|(input, bound)| (*input, *bound));

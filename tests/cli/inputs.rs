@@ -81,6 +81,15 @@ fn names_are_kept_beside_the_results() {
     assert_eq!(summary["settings"]["class_names"][9], "ankle-boot");
     let page = fs::read_to_string(Path::new(out).join("report.html")).expect("is there");
     assert!(page.contains("ankle-boot"));
+    // Names of files speak them, too, and records name the files.
+    let records = fs::read_to_string(Path::new(out).join("results.jsonl")).expect("is there");
+    let stored: Vec<String> = records
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter_map(|record| record["npy"].as_str().map(str::to_owned))
+        .collect();
+    assert!(stored.iter().any(|name| name.contains("_ankle-boot_to_")), "{stored:?}");
+    assert!(stored.iter().all(|name| Path::new(out).join(name).exists()), "{stored:?}");
     stdout(&["report", out]);
 }
 
@@ -121,7 +130,33 @@ fn a_normalised_model_is_written_beside_its_results_and_its_proofs() {
     with(&["--range", "1"], &["--range", "LO,HI"]);
     with(&["--range", "0,1", "--std", "2"], &["--range", "--std"]);
     with(&["--std", "2", "--proof", &format!("{out}/p")], &["--proof", "--out"]);
-    with(&["--std", "2", "--check-proofs"], &["--check-proofs", "model.onnx"]);
+    // The checker reads the model with its normalisation.
+    assert_eq!(records(FIXTURE, &["--mean=-0.5", "--std", "2", "--check-proofs"]), same);
+}
+
+#[test]
+fn weights_in_another_file_go_with_a_normalised_model() {
+    let folder = directory();
+    let images = folder.path().join("a.npy");
+    npy(&images, "2, 8", &(0..16).map(|k| k as f32 / 16.0).collect::<Vec<_>>());
+    let (images, out) = (images.to_str().expect("UTF-8"), folder.path().join("out"));
+    let out = out.to_str().expect("UTF-8");
+    let proofs = format!("{out}/proofs");
+    let model = "tests/zoo/accepted/torch_new_wide.onnx";
+    let asked = ["--model", model, "--data", images, "--delta", "0.1", "--mean=0.5", "--std", "2"];
+    stdout(&[&asked[..], &["--out", out, "--proof", &proofs, "--check-proofs", "-q"]].concat());
+    // The file of weights lies beside the model again, so that others read it.
+    let written = format!("{out}/model.onnx");
+    stdout(&["inspect", &written]);
+    stdout(&["check-proof", "--model", &written, &proofs]);
+    let same = ["--model", &written, "--data", images, "--delta", "0.1", "--json", "-q"];
+    let record: Value =
+        serde_json::from_str(stdout(&same).lines().next().expect("a record")).expect("JSON");
+    let summary = fs::read(Path::new(out).join("summary.json")).expect("is there");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    let inspected = stdout(&["inspect", &written]);
+    assert!(inspected.contains(summary["settings"]["model_sha256"].as_str().expect("text")));
+    assert_eq!(record["image"], 0);
 }
 
 #[test]

@@ -27,6 +27,9 @@ const CARRIED_CASES: u64 = 150;
 /// Tiny ones with an input in the objective.
 const INPUT_CASES: u64 = 75;
 
+/// Tiny ones in which inputs take whole numbers only.
+const INTEGER_CASES: u64 = 600;
+
 /// How many times as many problems to solve: 4 for the long run, which scripts/test does not make.
 const FACTOR: &str = "RW_ADV_CASES";
 
@@ -49,11 +52,23 @@ pub static CARRIED: LazyLock<Vec<SolvedProblem>> =
 pub static INPUTS: LazyLock<Vec<SolvedProblem>> =
     LazyLock::new(|| solved(INPUT_CASES, TinyProblem::with_inputs));
 
+pub static INTEGERS: LazyLock<Vec<SolvedProblem>> = LazyLock::new(|| {
+    solved_by(INTEGER_CASES, TinyProblem::with_integers, TinyProblem::best_of_integers)
+});
+
 fn solved(cases: u64, make: fn(u64) -> TinyProblem) -> Vec<SolvedProblem> {
+    solved_by(cases, make, TinyProblem::best)
+}
+
+fn solved_by(
+    cases: u64,
+    make: fn(u64) -> TinyProblem,
+    oracle: fn(&TinyProblem) -> Optimum,
+) -> Vec<SolvedProblem> {
     let factor = env::var(FACTOR).map_or(1, |text| text.parse().expect("RW_ADV_CASES is a number"));
     let solve = |seed| {
         let tiny = make(seed);
-        let best = tiny.best();
+        let best = oracle(&tiny);
         SolvedProblem { tiny, best }
     };
     (0..factor * cases).into_par_iter().map(solve).collect()

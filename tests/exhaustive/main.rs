@@ -3,6 +3,7 @@
 
 mod bounds;
 mod cases;
+mod integers;
 mod oracle;
 mod problem;
 mod search;

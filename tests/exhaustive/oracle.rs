@@ -50,6 +50,11 @@ impl TinyProblem {
 
     /// The best point over all patterns.
     pub fn best(&self) -> Optimum {
+        self.best_if_any().expect("every point of the set has a pattern")
+    }
+
+    /// The same where constraints may leave no point.
+    fn best_if_any(&self) -> Option<Optimum> {
         let neurons: usize = self.hidden().iter().map(Vec::len).sum();
         let mut lp = LpModel::new();
         let regions = (0..1u32 << neurons).filter_map(|bits| {
@@ -58,9 +63,39 @@ impl TinyProblem {
             let states = self.hidden().iter().map(|l| l.iter().map(&mut on).collect()).collect();
             self.region(&mut lp, states)
         });
-        regions
-            .max_by(|a, b| a.value.total_cmp(&b.value))
-            .expect("every point of the set has a pattern")
+        regions.max_by(|a, b| a.value.total_cmp(&b.value))
+    }
+
+    /// The best point over all patterns and all whole numbers of the inputs that take no others.
+    pub fn best_of_integers(&self) -> Optimum {
+        let mut best: Option<Optimum> = None;
+        let mut fixed = self.clone();
+        let integers = &self.set.domain().integers;
+        let mut numbers: Vec<f64> = integers.iter().map(|&i| self.lower[i]).collect();
+        loop {
+            for (&i, &number) in integers.iter().zip(&numbers) {
+                (fixed.lower[i], fixed.upper[i]) = (number, number);
+            }
+            let found = if integers.len() < self.lower.len() {
+                fixed.best_if_any()
+            } else {
+                let keeps = self.violation(&numbers) <= 1e-9;
+                keeps.then(|| Optimum {
+                    value: self.value(&numbers),
+                    point: numbers.clone(),
+                    states: self.states_at(&numbers),
+                })
+            };
+            if let Some(found) = found.filter(|f| best.as_ref().is_none_or(|b| f.value > b.value)) {
+                best = Some(found);
+            }
+            // The next numbers, as a clock counts.
+            let Some(k) = (0..numbers.len()).find(|&k| numbers[k] < self.upper[integers[k]]) else {
+                return best.expect("a point with whole numbers is inside");
+            };
+            numbers[k] += 1.0;
+            (0..k).for_each(|j| numbers[j] = self.lower[integers[j]]);
+        }
     }
 
     /// The best point of one closed region, `None` if it is empty or has a neuron off that has no ReLU: one LP with

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rw_adv::budget::Budget;
-use rw_adv::encode::{Vertices, interior_point};
+use rw_adv::encode::{Vertices, interior_point, nearest_integral};
 use rw_adv::network::{Activation, ActivationPattern, AffineMap, Layer, Network, NeuronId, Trace};
 use rw_adv::problem::{Candidate, Objective, Problem};
 use rw_adv::sets::{Constraint, Domain, InputSet, Norm, PixelRange};
 
 /// A tiny in plain numbers, and the same one in the types of the crate.
+#[derive(Clone)]
 pub struct TinyProblem {
     pub seed: u64,
     /// `layers[l][i]`: the weights of a neuron and its bias.
@@ -179,6 +180,72 @@ impl TinyProblem {
         self.network = Arc::new(Network::from_layers(layers).expect("widths chain"));
     }
 
+    /// A box in which some inputs, or all, take whole numbers only; every other one is cut by constraints that a point of it keeps.
+    pub fn with_integers(seed: u64) -> Self {
+        let mut tiny = Self::tiny(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x17e6);
+        let inputs = tiny.lower.len();
+        tiny.ball = None;
+        let all = rng.random_bool(0.4);
+        // At most two, where the oracle solves an LP for each pattern and each number.
+        let integers: Vec<usize> =
+            (0..inputs).filter(|&i| all || i < 1 + (seed % 2) as usize).collect();
+        for i in 0..inputs {
+            if integers.contains(&i) {
+                tiny.lower[i] = f64::from(rng.random_range(-2..=1i8));
+                tiny.upper[i] = tiny.lower[i] + f64::from(rng.random_range(0..=3u8));
+            } else {
+                tiny.lower[i] = rng.random_range(-1.0..0.0);
+                tiny.upper[i] = rng.random_range(0.0..1.5);
+            }
+        }
+        if seed % 2 == 1 {
+            let inside = |i: usize| match integers.contains(&i) {
+                true => rng.random_range(tiny.lower[i] as i64..=tiny.upper[i] as i64) as f64,
+                false => rng.random_range(tiny.lower[i]..=tiny.upper[i]),
+            };
+            let inside: Vec<f64> = (0..inputs).map(inside).collect();
+            for _ in 0..rng.random_range(1..=2) {
+                let weights = (0..inputs).map(|_| f64::from(rng.random_range(-2..=2i8)));
+                let mut weights: Vec<f64> = weights.collect();
+                weights[rng.random_range(0..inputs)] = 1.0;
+                let at = dot(&weights, &inside);
+                // Sides on which points lie, and sides between them.
+                let room = 0.25 * f64::from(rng.random_range(0..8u8));
+                let (lower, upper) = match rng.random_range(0..4) {
+                    0 => (f64::NEG_INFINITY, at + room),
+                    1 => (at - room, f64::INFINITY),
+                    2 => (at - room, at + room),
+                    _ => (at, at),
+                };
+                tiny.constraints.push((weights, lower, upper));
+            }
+        }
+        let domain = tiny.domain().with_integers(&integers).expect("the bounds are whole numbers");
+        let unlimited = Budget::unlimited();
+        let centre = match domain.constraints.is_empty() {
+            true => domain.lower.clone(),
+            false => interior_point(&domain, &unlimited)
+                .and_then(|inside| nearest_integral(&domain, &inside, &unlimited))
+                .expect("a point is inside"),
+        };
+        tiny.set = InputSet::of_domain(&domain, centre);
+        tiny
+    }
+
+    fn domain(&self) -> Domain {
+        let constraint = |(weights, lower, upper): &(Vec<f64>, f64, f64)| {
+            let terms: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
+            Constraint::new(&terms, *lower, *upper)
+        };
+        Domain {
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+            constraints: self.constraints.iter().map(constraint).collect(),
+            integers: Vec::new(),
+        }
+    }
+
     /// A box, in place of whatever set was drawn, cut by half-spaces, strips and equations that a point of it keeps.
     pub fn cut(seed: u64) -> Self {
         let mut tiny = if seed % 25 == 24 { Self::wide(seed) } else { Self::tiny(seed) };
@@ -208,15 +275,7 @@ impl TinyProblem {
             };
             tiny.constraints.push((weights, at + lower, at + upper));
         }
-        let constraint = |(weights, lower, upper): &(Vec<f64>, f64, f64)| {
-            let terms: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
-            Constraint::new(&terms, *lower, *upper)
-        };
-        let domain = Domain {
-            lower: tiny.lower.clone(),
-            upper: tiny.upper.clone(),
-            constraints: tiny.constraints.iter().map(constraint).collect(),
-        };
+        let domain = tiny.domain();
         let centre = interior_point(&domain, &Budget::unlimited()).expect("a point is inside");
         tiny.set = InputSet::of_domain(&domain, centre);
         tiny

@@ -15,7 +15,7 @@ use rw_adv::proof::{CheckedClaim, Claim, ProofError, ProofSide, check};
 use crate::cases::{CARRIED, CUT, INPUTS, MIXED, SAME, SolvedProblem, TINY, WIDE};
 use crate::problem::{TinyProblem, start_at};
 
-const OPTIMUM: BranchOptions =
+pub const OPTIMUM: BranchOptions =
     BranchOptions { nodes: 1500, until: Until::Gap(1e-4), keep: true, few: 120, parallel: false };
 
 /// Branch and bound on a tiny problem, from its centre, with everything kept that proves it.
@@ -35,7 +35,7 @@ fn tree(tiny: &TinyProblem, options: &BranchOptions) -> (BranchResult, f64) {
 }
 
 /// What is true of every tree, finished or not. Whether it is.
-fn is_sound(
+pub fn is_sound(
     name: &str,
     SolvedProblem { tiny, best }: &SolvedProblem,
     options: &BranchOptions,

@@ -80,9 +80,16 @@ impl<'p, N: Number> Region<'p, N> {
         checked(Interval { lower, upper })
     }
 
+    /// The steepest slope of a line in a move that has room.
+    fn steepest(&self, line: &Line<N>) -> f64 {
+        let moves = line.slopes.iter().zip(&self.room.caps);
+        let open = moves.filter(|(_, cap)| **cap > N::zero());
+        open.map(|(slope, _)| slope.nearest().abs()).fold(0.0, f64::max)
+    }
+
     /// At least the largest value of a line where the objective may be at least the goal: the smallest over a few `μ`, in which it is convex.
     fn largest_beyond(&self, line: &Line<N>, above: &Line<N>, room: &N) -> Option<N> {
-        let first = FIRST * line.steepest.nearest() / above.steepest.nearest();
+        let first = FIRST * self.steepest(line) / self.steepest(above);
         if !(first > 0.0 && first.is_finite()) {
             return None;
         }

@@ -67,6 +67,9 @@ pub struct DomainStatement {
     pub upper: Vec<f64>,
     /// What else has to hold.
     pub constraints: Vec<ConstraintStatement>,
+    /// The inputs that take whole numbers only.
+    #[serde(default)]
+    pub integers: Vec<usize>,
     /// One weight for each output.
     pub weights: Vec<f64>,
     /// What the function adds to that.
@@ -152,7 +155,7 @@ pub struct Leaf {
 pub enum Side {
     /// A pixel moves by at least an amount, beyond what it has moved already.
     AtLeast(Share),
-    /// A pixel moves by at most an amount, beyond what it has moved already.
+    /// A pixel moves by at most an amount, beyond what it has moved already; by at most the amount less 1 if it takes whole numbers only.
     AtMost(Share),
     /// A neuron's pre-activation is at least 0.
     On(Neuron),

@@ -8,6 +8,9 @@ use crate::number::Number;
 /// Amounts of splits are multiples of this and at most its inverse: sums of them are exact.
 const GRAIN: f64 = 1.0 / (1 << 20) as f64;
 
+/// Amounts of inputs that take whole numbers only are at most this: sums of them are exact.
+const MOST: f64 = (1u64 << 40) as f64;
+
 /// Points may break a constraint by this much, in units of its largest weight.
 pub const CONSTRAINT_TOLERANCE: f64 = 2e-7;
 
@@ -33,6 +36,8 @@ pub struct Set {
     /// By input, upward before downward.
     pub moves: Vec<Move>,
     pub constraints: Vec<Constraint>,
+    /// The inputs that take whole numbers only. Bounds and centre are such numbers.
+    integers: HashSet<usize>,
     whole: Part,
 }
 
@@ -86,8 +91,15 @@ impl Set {
                         return Err("a constraint is not about the inputs".into());
                     }
                 }
+                let whole = |&i: &usize| {
+                    i < centre.len() && [centre, lower, upper].iter().all(|x| x[i].fract() == 0.0)
+                };
+                if !domain.integers.iter().all(whole) {
+                    return Err("an integer input has another bound or centre".into());
+                }
                 let all = f64::INFINITY;
-                Ok(Self::cut(centre.clone(), lower, upper, all, all, constraints))
+                let set = Self::cut(centre.clone(), lower, upper, all, all, constraints);
+                Ok(Self { integers: domain.integers.iter().copied().collect(), ..set })
             }
         }
     }
@@ -110,7 +122,7 @@ impl Set {
             }
         }
         let whole = Part { taken: Vec::new(), caps, budget };
-        Self { centre, moves, constraints, whole }
+        Self { centre, moves, constraints, integers: HashSet::new(), whole }
     }
 
     /// All of it.
@@ -128,15 +140,22 @@ impl Set {
             Side::AtMost(split) => (split, false),
             _ => return Err("a neuron's sign is no part of the set".into()),
         };
+        let is_integer = self.integers.contains(&split.pixel);
         let grains = split.amount / GRAIN;
-        if grains.fract() != 0.0 || !(0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains) {
+        if is_integer {
+            if split.amount.fract() != 0.0 || !(1.0..=MOST).contains(&split.amount) {
+                return Err("an amount of an integer input is not a whole number".into());
+            }
+        } else if grains.fract() != 0.0 || !(0.0..=1.0 / (GRAIN * GRAIN)).contains(&grains) {
             return Err("an amount is not a multiple of 2^-20".into());
         }
         let place = |up: bool| self.moves.iter().position(|m| m.input == split.pixel && m.up == up);
         let k = place(split.up).ok_or("a pixel is split that cannot move")?;
         let mut part = part.clone();
         if !at_least {
-            part.caps[k] = part.caps[k].min(split.amount);
+            // No point of the set lies between two whole numbers.
+            let most = if is_integer { split.amount - 1.0 } else { split.amount };
+            part.caps[k] = part.caps[k].min(most);
             return Ok(part);
         }
         match part.taken.iter_mut().find(|(taken, _)| *taken == k) {
@@ -145,7 +164,11 @@ impl Set {
             None => part.taken.push((k, split.amount)),
         }
         let rest = |room: f64| (room - split.amount).next_up().max(0.0);
-        (part.caps[k], part.budget) = (rest(part.caps[k]), rest(part.budget));
+        // What is left of a whole number is one: a cap that was rounded up has the same below it.
+        let left = rest(part.caps[k]);
+        part.caps[k] =
+            if is_integer { (part.caps[k] - split.amount).floor().max(0.0) } else { left };
+        part.budget = rest(part.budget);
         if let Some(back) = place(!split.up) {
             part.caps[back] = 0.0;
         }

@@ -7,6 +7,10 @@ use crate::set::{Room, Row};
 const ROUNDS: usize = 20;
 const CONVERGED: f64 = 1e-6;
 
+/// A constraint is broken everywhere if it is by more than this share of what its terms may add up to; how far it is followed then.
+const BROKEN: f64 = 1e-9;
+const FAR: f64 = 1e6;
+
 impl<N: Number> Room<N> {
     /// At least the largest value of `slopes · p`: `λ·budget + Σ cap·max(slope − λ, 0)` for a good price `λ ≥ 0`, or the same with constraints.
     pub fn support(&self, slopes: &[N]) -> N {
@@ -115,10 +119,12 @@ impl<N: Number> Room<N> {
         let lower = row.lower.as_ref().map(N::nearest);
         for (side, sign) in [(upper, 1.0), (lower.map(|side| -side), -1.0)] {
             let Some(mut slope) = side else { continue };
+            let mut magnitude = slope.abs();
             let mut kinks = Vec::new();
             for (k, entry) in &row.entries {
                 let entry = sign * entry.nearest();
                 let weight = entry * self.caps[*k].nearest();
+                magnitude += weight.abs();
                 if left[*k] > 0.0 || (left[*k] == 0.0 && entry < 0.0) {
                     slope -= weight;
                 }
@@ -130,11 +136,15 @@ impl<N: Number> Room<N> {
                 continue;
             }
             kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            for (kink, weight) in kinks {
+            for &(kink, weight) in &kinks {
                 slope += weight;
                 if slope >= 0.0 {
                     return sign * kink;
                 }
+            }
+            // No point of the part keeps it: the bound falls without end.
+            if slope < -BROKEN * magnitude {
+                return sign * FAR * kinks.last().map_or(1.0, |(kink, _)| kink.max(1.0));
             }
         }
         0.0

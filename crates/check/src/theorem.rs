@@ -111,13 +111,18 @@ impl<'p> Theorem<'p> {
     }
 
     fn write_domain(&self, f: &mut fmt::Formatter<'_>, domain: &DomainStatement) -> fmt::Result {
-        let DomainStatement { centre, lower, upper, constraints, weights, constant } = domain;
+        let DomainStatement { centre, lower, upper, constraints, integers, weights, constant } =
+            domain;
         let (inputs, many) = (centre.len(), constraints.len());
         writeln!(f, "objective over {inputs} inputs and {many} constraints")?;
         writeln!(f, "  model      SHA-256 {}", self.model_sha256)?;
         let sides: Vec<u8> = lower.iter().chain(upper).flat_map(|x| x.to_le_bytes()).collect();
         let sides = hex::encode(Sha256::digest(sides));
         writeln!(f, "  set        {inputs} inputs within bounds, which have SHA-256 {sides}")?;
+        if !integers.is_empty() {
+            let names: Vec<String> = integers.iter().map(|input| format!("x{input}")).collect();
+            writeln!(f, "             and whole numbers for {}", names.join(", "))?;
+        }
         for constraint in constraints {
             let side = |side: Option<f64>| side.map_or("-".into(), |side| side.to_string());
             let (least, most) = (side(constraint.lower), side(constraint.upper));

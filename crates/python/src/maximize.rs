@@ -31,13 +31,18 @@ pub struct DomainArgument {
     lower: Vec<f64>,
     upper: Vec<f64>,
     rows: Vec<Row>,
+    /// The inputs that take whole numbers only.
+    integers: Vec<usize>,
 }
 
 impl DomainArgument {
-    pub fn domain(self) -> Domain {
-        let Self { lower, upper, rows } = self;
+    pub fn domain(self) -> Result<Domain, Failure> {
+        let Self { lower, upper, rows, integers } = self;
         let row = |(terms, low, high): Row| Constraint::new(&terms, low, high);
-        Domain { lower, upper, constraints: rows.into_iter().map(row).collect() }
+        let constraints = rows.into_iter().map(row).collect();
+        Domain { lower, upper, constraints, integers: Vec::new() }
+            .with_integers(&integers)
+            .map_err(|error| Failure::Input(chain(&error)))
     }
 }
 
@@ -149,7 +154,7 @@ pub fn maximize(
 ) -> PyResult<MaximizeRun> {
     let (model, proofs) = (model.get().share(), options.proofs);
     let finished = background::run(py, options.threads, None, move |outside| {
-        let run = options.run(&model, &domain.domain(), outside)?;
+        let run = options.run(&model, &domain.domain()?, outside)?;
         if run.records.is_empty() { Err(Failure::Interrupted) } else { Ok((run, model)) }
     });
     let (finished, model) = finished?;

@@ -38,14 +38,10 @@ impl Model {
             return Ok(None);
         }
         let opened = match &self.bytes {
-            Some(bytes) => SelfCheck::from_bytes(self.name.as_ref(), bytes),
+            Some(bytes) => SelfCheck::from_bytes(self.name.as_ref(), bytes, &self.model.sha256),
             None => SelfCheck::open(self.name.as_ref(), &self.model.sha256),
         };
-        let checker = opened.map_err(|why| Failure::Model(format!("check_proofs: {why}")))?;
-        if checker.model_sha256() != self.model.sha256 {
-            return Err(Failure::Model(format!("{}: was changed since it was loaded", self.name)));
-        }
-        Ok(Some(checker))
+        opened.map(Some).map_err(|why| Failure::Model(format!("check_proofs: {why}")))
     }
 }
 
@@ -55,12 +51,17 @@ type LayerArrays<'py> =
 
 /// Loads a file, or the bytes of one that is called `name`.
 #[pyfunction]
-#[pyo3(signature = (name, data=None))]
-pub fn load(py: Python<'_>, name: PathBuf, data: Option<&[u8]>) -> PyResult<Model> {
+#[pyo3(signature = (name, data=None, output=None))]
+pub fn load(
+    py: Python<'_>,
+    name: PathBuf,
+    data: Option<&[u8]>,
+    output: Option<&str>,
+) -> PyResult<Model> {
     let loaded = guarded(|| {
         py.detach(|| match data {
-            Some(bytes) => OnnxModel::from_bytes(&name, bytes),
-            None => OnnxModel::load(&name),
+            Some(bytes) => OnnxModel::from_bytes_output(&name, bytes, output),
+            None => OnnxModel::load_output(&name, output),
         })
     })?;
     let model = loaded.map_err(Failure::from)?;

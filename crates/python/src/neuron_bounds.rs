@@ -37,7 +37,7 @@ impl SetArgument {
                 Ok(InputSet::ball(norm, &centre, radius, PixelRange::UNIT))
             }
             Self::Domain(domain) => {
-                let domain = domain.domain();
+                let domain = domain.domain()?;
                 let centre = if domain.constraints.is_empty() {
                     domain.lower.clone()
                 } else {

@@ -197,6 +197,10 @@ def test_sets_and_domains_that_are_none(model, digits):
         ({"objective": {0: 1}, "A": [[1] * 5], "b": [1, 2]}, "b has 2 entries for the 1 rows"),
         ({"objective": {0: 1}, "A": [[1] * 5, [-1] * 5], "b": [1, -2]}, "no input keeps all"),
         ({"objective": {0: 1}, "A": [[0] * 5], "b": [-1]}, "no input keeps all"),
+        ({"objective": {0: 1}, "integers": [5]}, "integers must be a whole number from 0 to 4, not 5"),
+        ({"objective": {0: 1}, "binaries": 1}, "binaries must be a list of inputs"),
+        ({"objective": {0: 1}, "lower": 2, "upper": 3, "binaries": [1]}, "neither 0 nor 1 is left for input 1"),
+        ({"objective": {0: 1}, "lower": 0.25, "upper": 0.75, "integers": [1]}, "no whole number for x1 between 0.25 and 0.75"),
         ({"objective": {0: 1}, "goal": "verdict"}, "needs a threshold"),
         ({"objective": {0: 1}, "method": "apgd", "A": [[1] * 5], "b": [1]}, "apgd"),
     ]:

@@ -267,6 +267,24 @@ def test_maxima_are_found_and_proved():
     assert decided.verdict == "robust"
 
 
+def test_whole_numbers():
+    zoo = "tests/zoo/accepted/acasxu_style.onnx"
+    free = rw_adv.maximize(zoo, {0: 1.0, 3: -0.5}, lower=-2.5, upper=2.5, branch=True)
+    whole = rw_adv.maximize(zoo, {0: 1.0, 3: -0.5}, lower=-2.5, upper=2.5, integers=[0, 2], binaries=[4], branch=True, check_proofs=True)
+    point = whole.point.reshape(-1)
+    assert whole.record["integers"] == [0, 2, 4] and point[4] in (0, 1)
+    assert (point[[0, 2]] == np.round(point[[0, 2]])).all() and np.abs(point[[0, 2]]).max() <= 2
+    assert whole.optimal and whole.value <= free.bound
+
+
+def test_one_of_several_outputs():
+    with pytest.raises(rw_adv.ModelError, match="--output|several"):
+        rw_adv.load("tests/zoo/refused/two_heads.onnx")
+    model = rw_adv.load("tests/zoo/refused/two_heads.onnx", output="value")
+    assert model.widths[-1] == 1
+    assert pickle.loads(pickle.dumps(model)).sha256 == model.sha256
+
+
 def test_torch_modules_and_tensors(digits):
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)

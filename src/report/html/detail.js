@@ -12,7 +12,7 @@ const TITLES = {
   open_nodes: "open nodes", cases: "sets of inputs", conjunctions: "conjunctions", excluded: "conjunctions excluded",
   model: "network", property: "property", timeout: "time limit (s)", seconds: "seconds", seconds_to_best: "seconds to the best", stop: "ended by",
   constraint_count: "constraints", violation: "constraints broken by at most", at_lower: "inputs at their lower bound",
-  at_upper: "inputs at their upper bound", witness: "input above the threshold",
+  at_upper: "inputs at their upper bound", integers: "inputs with whole numbers only", witness: "input above the threshold",
 };
 /// Fields that are labels.
 const LABELS = ["label", "predicted", "target"];

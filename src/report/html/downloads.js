@@ -2,7 +2,16 @@
 
 /// What the files in the result directory are called.
 function fileName(record) {
-  return `${record.image}_c${record.predicted}_w${record.target}`;
+  const { image, predicted, target } = record;
+  const names = classFileNames();
+  return names ? `${image}_${names[predicted]}_to_${names[target]}` : `${image}_c${predicted}_w${target}`;
+}
+
+/// Names of classes as names of files have them: see `Classes::file_names`.
+function classFileNames() {
+  const slug = (name) => name.split(/[^A-Za-z0-9]+/).filter(Boolean).join("-").toLowerCase().slice(0, 40).replace(/-+$/, "");
+  const slugs = data.settings.class_names?.map(slug);
+  return slugs?.map((name, label) => (/^[0-9]*$/.test(name) || slugs.indexOf(name) !== slugs.lastIndexOf(name) ? String(label) : name));
 }
 
 function downloadButtons(record) {

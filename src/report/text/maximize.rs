@@ -50,13 +50,7 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
             writeln!(out, "           x{input} = {x}")?;
         }
     }
-    if record.constraint_count > 0 {
-        writeln!(
-            out,
-            "           {} constraints, broken by at most {:.1e}",
-            record.constraint_count, record.violation
-        )?;
-    }
+    conditions(out, record)?;
     if record.stats.nodes > 0 {
         writeln!(
             out,
@@ -75,4 +69,39 @@ pub fn maximum(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> 
         record.stats.seconds_to_best,
         record.stats.stop.name()
     )
+}
+
+/// What the point has to keep besides its bounds.
+fn conditions(out: &mut impl Write, record: &MaximizeRecord) -> io::Result<()> {
+    if !record.integers.is_empty() {
+        writeln!(out, "           whole numbers only: {}", input_ranges(&record.integers))?;
+    }
+    if record.constraint_count > 0 {
+        writeln!(
+            out,
+            "           {} constraints, broken by at most {:.1e}",
+            record.constraint_count, record.violation
+        )?;
+    }
+    Ok(())
+}
+
+/// 2, 5, 6, 7 as `x2, x5..x7`, as files of constraints write it.
+fn input_ranges(inputs: &[usize]) -> String {
+    let runs = inputs.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, _, .., last] => format!("x{first}..x{last}"),
+        _ => run.iter().map(|input| format!("x{input}")).collect::<Vec<_>>().join(", "),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_in_a_row_are_a_range() {
+        assert_eq!(input_ranges(&[2, 5, 6, 7]), "x2, x5..x7");
+        assert_eq!(input_ranges(&[0, 1, 3]), "x0, x1, x3");
+    }
 }

@@ -36,9 +36,9 @@ pub struct VerifyItem {
 }
 
 impl VerifyJob {
-    /// With these options.
-    pub fn new(options: SolveOptions) -> Self {
-        Self { options, models: ModelCache::default() }
+    /// With these options, about one output of models that have several.
+    pub fn new(options: SolveOptions, output: Option<String>) -> Self {
+        Self { options, models: ModelCache { output, ..ModelCache::default() } }
     }
 
     fn answer(
@@ -105,6 +105,7 @@ impl Job for VerifyJob {
 /// Models by their files, each read once, when it is first asked for.
 #[derive(Debug, Default)]
 struct ModelCache {
+    output: Option<String>,
     from_path: Mutex<HashMap<PathBuf, Arc<CachedModel>>>,
 }
 
@@ -118,7 +119,10 @@ impl ModelCache {
             Arc::clone(models.entry(path.to_owned()).or_default())
         };
         // Others may wait for the same file, but not for another one.
-        let load = || OnnxModel::load(path).map(Arc::new).map_err(|error| error.to_string());
+        let load = || {
+            let model = OnnxModel::load_output(path, self.output.as_deref());
+            model.map(Arc::new).map_err(|error| error.to_string())
+        };
         cached.get_or_init(load).clone()
     }
 }

@@ -19,7 +19,7 @@ pub(in crate::search) fn milp(task: &SearchTask, incumbent: &mut Incumbent) -> M
     let start = warm.then(|| incumbent.best.point.clone());
     let mut trace = problem.trace();
     let solved = Milp::new(problem, task.bounds()).solve(start.as_deref(), budget, |point| {
-        incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
+        incumbent.offer_in_callback(problem.evaluate(point.to_vec(), &mut trace));
         incumbent.control_flow()
     });
     let (finished, claimed_bound) = match solved {

@@ -78,7 +78,7 @@ impl Follower<'_, '_> {
             let milp = Milp::around(problem, self.task.bounds(), &pattern, &free);
             let solution = milp.solve(Some(&here.point), budget, |point| {
                 let mut trace = problem.trace();
-                incumbent.offer(problem.evaluate(point.to_vec(), &mut trace));
+                incumbent.offer_in_callback(problem.evaluate(point.to_vec(), &mut trace));
                 incumbent.control_flow()
             })?;
             self.milps = self.milps + solution.work;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -247,13 +247,28 @@ def domain(
     A: Optional[npt.ArrayLike],
     b: Optional[npt.ArrayLike],
     model_shape: Sequence[int],
+    integers: Iterable[int] = (),
+    binaries: Iterable[int] = (),
 ) -> dict[str, Any]:
-    """A box cut by linear constraints, for the native half."""
+    """A box cut by linear constraints, with whole numbers for some inputs, for the native half."""
     low, high = bounds("lower", lower, model_shape), bounds("upper", upper, model_shape)
+    whole = inputs("integers", integers, len(low))
+    for place in inputs("binaries", binaries, len(low)):
+        if low[place] > 1 or high[place] < 0:
+            raise InputError(f"binaries: neither 0 nor 1 is left for input {place}: from {low[place]} to {high[place]}")
+        low[place], high[place] = max(low[place], 0.0), min(high[place], 1.0)
+        whole.append(place)
     for place, (least, most) in enumerate(zip(low, high)):
         if least > most:
             raise InputError(f"lower is above upper for input {place}: {least} > {most}")
-    return {"lower": low, "upper": high, "rows": rows(A, b, len(low))}
+    return {"lower": low, "upper": high, "rows": rows(A, b, len(low)), "integers": sorted(set(whole))}
+
+
+def inputs(name: str, value: Iterable[int], count: int) -> list[int]:
+    """``integers=`` and ``binaries=``: places of inputs, as in a flat list of them."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InputError(f"{name} must be a list of inputs, such as [2, 5], not {value!r}")
+    return [integer(name, place, 0, count - 1) for place in value]
 
 
 def objective(value: object, outputs: int, constant: object) -> dict[str, Any]:

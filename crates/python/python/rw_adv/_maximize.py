@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,8 @@ def maximize(
     A: Optional[npt.ArrayLike] = None,
     b: Optional[npt.ArrayLike] = None,
     *,
+    integers: Iterable[int] = (),
+    binaries: Iterable[int] = (),
     constant: float = 0.0,
     threshold: Optional[float] = None,
     goal: str = "optimum",
@@ -139,6 +141,8 @@ def maximize(
         Bounds of the inputs: numbers, or one for each input.
     A, b
         Linear constraints; dense, or sparse as SciPy has them. One column for each input.
+    integers, binaries
+        Inputs that are whole numbers, or 0 or 1: their places in a flat list of the inputs.
     constant
         Is added to the value.
     threshold
@@ -169,5 +173,5 @@ def maximize(
     }
     if goal == "verdict" and threshold is None:
         raise InputError("goal='verdict' needs a threshold")
-    allowed = domain(lower, upper, A, b, loaded.input_shape)
+    allowed = domain(lower, upper, A, b, loaded.input_shape, integers, binaries)
     return MaximizeResult(loaded, _native.maximize(loaded._native, allowed, options))

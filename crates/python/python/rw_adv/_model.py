@@ -44,8 +44,16 @@ class Model:
     (2, 10)
     """
 
-    def __init__(self, native: _native.Model, data: Optional[bytes], classes: Optional[tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        native: _native.Model,
+        data: Optional[bytes],
+        classes: Optional[tuple[str, ...]],
+        output: Optional[str] = None,
+    ) -> None:
         self._native = native
+        # Of a model with several.
+        self._output = output
         # Of a model without a file of its own.
         self._data = data
         self.classes = classes
@@ -124,11 +132,13 @@ class Model:
         data = self._data
         if data is None:
             data = Path(self.name).read_bytes()
-        return _restore, (self.name, data, self.sha256, self.classes)
+        return _restore, (self.name, data, self.sha256, self.classes, self._output)
 
 
-def _restore(name: str, data: bytes, sha256: str, classes: Optional[tuple[str, ...]]) -> Model:
-    model = Model(_native.load(name, data), data, classes)
+def _restore(
+    name: str, data: bytes, sha256: str, classes: Optional[tuple[str, ...]], output: Optional[str] = None
+) -> Model:
+    model = Model(_native.load(name, data, output), data, classes, output)
     if model.sha256 != sha256:
         raise ModelError(f"{name}: has changed since it was loaded")
     return model
@@ -138,6 +148,7 @@ def load(
     model: ModelSource,
     example: Any = None,
     *,
+    output: Optional[str] = None,
     mean: Optional[npt.ArrayLike] = None,
     std: Optional[npt.ArrayLike] = None,
     range: Optional[tuple[float, float]] = None,
@@ -148,6 +159,8 @@ def load(
     model
         A file (.onnx or .onnx.gz), its bytes, an ``onnx.ModelProto``, or a ``torch.nn.Module``; the latter needs ``example``, an input
         with a batch of 1, and is exported by ``torch.onnx``.
+    output
+        Which output of the model, by its name, if it has several.
     mean, std
         Normalisation that is not in the file: images stay in [0, 1], and the model gets ``(x - mean) / std``. Numbers, or one for each
         channel. The two operations are put before the graph, so that budgets, proofs and replays are about images in [0, 1] and everything
@@ -174,7 +187,7 @@ def load(
         content = _read(name) if data is None else data
         changed = _native.normalised(name, content, _per_channel("mean", mean), _per_channel("std", std))
         name, data = f"{name} (normalised)", changed
-    native = _native.load(name, data)
+    native = _native.load(name, data, output)
     names = None if classes is None else tuple(str(label) for label in classes)
     if names is None and len(set(native.class_names)) == native.widths[-1]:
         names = tuple(native.class_names)
@@ -182,7 +195,7 @@ def load(
         raise InputError(f"classes has {len(names)} names, the model has {native.widths[-1]} outputs")
     if names is not None and len(set(names)) < len(names):
         raise InputError("classes has a name twice")
-    return Model(native, data, names)
+    return Model(native, data, names, output)
 
 
 def _source(model: ModelSource, example: Any) -> tuple[str, Optional[bytes]]:

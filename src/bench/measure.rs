@@ -31,10 +31,22 @@ const TICKS: f64 = 100.0;
 
 /// User time of all children that have ended, in seconds, where the system tells.
 pub fn cpu_of_children() -> Option<f64> {
+    // `cutime`.
+    seconds_of_process(14)
+}
+
+/// What the system worked for them, in seconds.
+pub fn system_of_children() -> Option<f64> {
+    // `cstime`.
+    seconds_of_process(15)
+}
+
+/// A time of this process, by its place behind the name.
+fn seconds_of_process(place: usize) -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name, in parentheses, may hold anything; `cutime` is the 14th field behind it.
+    // The name, in parentheses, may hold anything.
     let (_, fields) = text.rsplit_once(')')?;
-    let ticks: f64 = fields.split_whitespace().nth(13)?.parse().ok()?;
+    let ticks: f64 = fields.split_whitespace().nth(place - 1)?.parse().ok()?;
     Some(ticks / TICKS)
 }
 

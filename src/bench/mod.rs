@@ -9,6 +9,7 @@ mod paper;
 mod quality;
 mod random;
 mod region;
+mod runs;
 mod search;
 mod walk;
 mod walk_figure;
@@ -25,6 +26,7 @@ use images::ImageArgs;
 use paper::{PaperArgs, PaperReportArgs};
 use quality::QualityArgs;
 use random::RandomArgs;
+use runs::RunsArgs;
 use search::SearchArgs;
 use walk_figure::WalkFigureArgs;
 
@@ -52,6 +54,8 @@ pub enum Bench {
     PaperReport(PaperReportArgs),
     /// The search alone beside an earlier rw-adv: CPU time, LPs and margins
     Search(SearchArgs),
+    /// Whole runs as ratios: with and without files, all verdicts at Δ = 3, certified and attacked radii
+    Runs(RunsArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),
     /// A walk drawn over the linear regions of a network with two inputs: the paper's Figure 1
@@ -72,6 +76,7 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Paper(args) => paper::run(&mut out, args),
         Bench::PaperReport(args) => paper::report(&mut out, &args),
         Bench::Search(args) => search::run(&mut out, &args),
+        Bench::Runs(args) => runs::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
         Bench::WalkFigure(args) => walk_figure::run(&mut out, &args),
         Bench::Growth(args) => growth::run(&mut out, &args),

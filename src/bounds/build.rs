@@ -313,12 +313,18 @@ impl LinearBounds {
     fn deeper_layer(&mut self, layer: usize, known: Option<&NeuronBounds>, budget: &Budget) {
         let width = self.network.layers()[layer].outputs();
         let below = self.neurons.outputs(layer - 1);
-        let interval = |j: usize| {
-            let plain = self.plain_interval(layer, j, &below).without_nan();
-            known.map_or(plain, |known| plain.and(known.layer(layer)[j]))
+        let mut intervals: Vec<Interval> = {
+            let stability = self.neurons.stabilities(layer);
+            let interval = |j: usize| match known.map(|known| known.layer(layer)[j]) {
+                // What is known to be stable needs nothing better.
+                Some(known) if stability(j, known) != Stability::Unstable => known,
+                known => {
+                    let plain = self.plain_interval(layer, j, &below).without_nan();
+                    known.map_or(plain, |known| plain.and(known))
+                }
+            };
+            (0..width).map(interval).collect()
         };
-        let mut intervals: Vec<Interval> = (0..width).map(interval).collect();
-        // What is known to be stable needs nothing better.
         let mut unstable = self.wanted_among(layer, &intervals);
         let (most_numbers, most) = (self.most_numbers(), self.most_neurons(layer));
         let numbers = self.moves.len().saturating_mul(2 * unstable.len());

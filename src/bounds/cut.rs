@@ -46,8 +46,17 @@ struct CutFunction<'c> {
     sum: Vec<f64>,
 }
 
+/// The largest magnitude.
 fn steepest(slopes: &[f64]) -> f64 {
-    slopes.iter().fold(0.0_f64, |most, v| most.max(v.abs()))
+    let mut most = [0.0_f64; 8];
+    Arch::new().dispatch(|| {
+        for slopes in slopes.chunks(8) {
+            for (most, slope) in most.iter_mut().zip(slopes) {
+                *most = if slope.abs() > *most { slope.abs() } else { *most };
+            }
+        }
+    });
+    most.into_iter().fold(0.0, f64::max)
 }
 
 /// `sum = a·v + b·w`.

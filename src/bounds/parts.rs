@@ -12,6 +12,7 @@ use super::interval::{Interval, Stability};
 use super::linear::{FirstLayer, LinearBounds};
 use super::neurons::NeuronBounds;
 use super::part::{PartSet, PixelPart, Sign, SplitSide};
+use super::slopes::SlopeColumns;
 use crate::network::NeuronId;
 use crate::sets::{Allowance, Half, MovePart, MoveSet};
 
@@ -230,9 +231,17 @@ impl LinearBounds {
     pub(super) fn narrowed(&self, slopes: &[f64]) -> Option<NarrowedBounds> {
         let few = self.moves.steepest(slopes)?;
         let envelopes = self.envelopes.iter().map(|e| Arc::new(e.with_moves(&few)));
-        let slopes = Arc::new(self.first.slopes.with_moves(&few));
+        let moves = Arc::new(self.moves.with_moves(&few));
+        let slopes = match &*self.first.slopes {
+            // The same numbers, fewer of which have to be read.
+            SlopeColumns::Dense(_) => {
+                SlopeColumns::of_few_moves(self.network.affine(0), moves.moves())
+            }
+            slopes => slopes.with_moves(&few),
+        };
+        let slopes = Arc::new(slopes);
         let bounds = Self {
-            moves: Arc::new(self.moves.with_moves(&few)),
+            moves,
             first: FirstLayer { slopes, ..self.first.clone() },
             envelopes: envelopes.collect(),
             ..self.with_neurons(self.neurons.clone())

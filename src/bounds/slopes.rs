@@ -137,6 +137,19 @@ impl SlopeColumns {
         Self::Dense(slopes)
     }
 
+    /// The same for a few moves, read by inputs.
+    pub fn of_few_moves(map: &AffineMap, moves: &[Move]) -> Self {
+        let mut slopes = Mat::zeros(moves.len(), map.outputs());
+        let mut weights = vec![0.0; map.outputs()];
+        for (k, m) in moves.iter().enumerate() {
+            map.copy_column(m.pixel, &mut weights);
+            for (j, weight) in weights.iter().enumerate() {
+                slopes.col_as_slice_mut(j)[k] = m.sign * weight;
+            }
+        }
+        Self::Dense(slopes)
+    }
+
     /// Number of columns.
     pub fn len(&self) -> usize {
         match self {
@@ -254,9 +267,14 @@ fn add_column(out: &mut [f64], rest: &mut f64, weight: f64, column: SparseColumn
     }
 }
 
-/// Whether a row of weights has anything but zeros.
-fn is_used(weights: &Mat<f64>, j: usize) -> bool {
-    (0..weights.ncols()).any(|row| weights[(j, row)] != 0.0)
+/// The rows of weights that have anything but zeros.
+fn used_rows(weights: &Mat<f64>) -> Vec<usize> {
+    let mut is_used = vec![false; weights.nrows()];
+    for column in 0..weights.ncols() {
+        let weights = weights.col_as_slice(column).iter();
+        is_used.iter_mut().zip(weights).for_each(|(used, weight)| *used |= *weight != 0.0);
+    }
+    (0..is_used.len()).filter(|&j| is_used[j]).collect()
 }
 
 /// If more of the columns are used it is not worth leaving the others out.
@@ -268,13 +286,23 @@ pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<
         return;
     }
     if weights.ncols() > 1 {
-        let used: Vec<usize> = (0..weights.nrows()).filter(|&j| is_used(weights, j)).collect();
+        let used = used_rows(weights);
         if used.len() as f64 > MOSTLY_USED * weights.nrows() as f64 {
             matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
             return;
         }
-        let columns = Mat::from_fn(m.nrows(), used.len(), |k, j| m[(k, used[j])]);
-        let weights = Mat::from_fn(used.len(), weights.ncols(), |j, row| weights[(used[j], row)]);
+        let mut columns = Mat::zeros(m.nrows(), used.len());
+        for (k, &j) in used.iter().enumerate() {
+            let column = m.col(j).try_as_col_major().expect("columns lie together");
+            columns.col_as_slice_mut(k).copy_from_slice(column.as_slice());
+        }
+        let mut few = Mat::zeros(used.len(), weights.ncols());
+        for row in 0..weights.ncols() {
+            let weights = weights.col_as_slice(row);
+            let of_used = few.col_as_slice_mut(row).iter_mut().zip(&used);
+            of_used.for_each(|(few, &j)| *few = weights[j]);
+        }
+        let weights = few;
         matmul(out.as_mut(), Accum::Add, columns.as_ref(), weights.as_ref(), 1.0, Par::Seq);
         return;
     }

@@ -42,6 +42,18 @@ impl DenseMatrix {
         self.columns[(output, input)]
     }
 
+    /// Copies the weights of one input.
+    pub fn copy_column(&self, input: usize, out: &mut [f64]) {
+        match &self.narrow {
+            Some((columns, _)) => {
+                let column = columns.col_as_slice(input);
+                assert_eq!(column.len(), out.len(), "a place for each output");
+                out.iter_mut().zip(column).for_each(|(out, &weight)| *out = weight.into());
+            }
+            None => out.copy_from_slice(self.columns.col_as_slice(input)),
+        }
+    }
+
     /// Some rows of `Wᵀ V`.
     pub fn transposed_product_at(&self, inputs: &[usize], block: MatRef<'_, f64>) -> Mat<f64> {
         let columns =

@@ -117,6 +117,15 @@ impl Weights {
         }
     }
 
+    pub fn copy_column(&self, input: usize, out: &mut [f64]) {
+        match self {
+            Self::Dense(weights) => weights.copy_column(input, out),
+            Self::Sparse(weights) => {
+                (0..out.len()).for_each(|output| out[output] = weights.get(output, input));
+            }
+        }
+    }
+
     /// `out += W v`.
     pub fn add_product(&self, v: &[f64], out: &mut [f64]) {
         match self {

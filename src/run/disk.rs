@@ -1,8 +1,8 @@
 //! Writing that survives a power loss: what is synced is on the disk, not only in the system's memory.
 //!
 //! A file is synced before it gets its place, and its directory afterwards. Files that grow are synced once a second, and at the end:
-//! a sync takes milliseconds, and so may a record. Whatever belongs to a record is synced before the record is
-//! appended. The test below plays a disk that drops all that was not synced, at every moment of a run.
+//! a sync takes milliseconds, and so may a record. What a record cannot do without is synced before the record is
+//! appended; what follows from it, as pictures do, is not synced. The test below plays a disk that drops all that was not synced, at every moment of a run.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,12 +19,22 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Writes a new file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    journal::note(|| journal::Step::Write(path.into(), bytes.into()));
+    let file = write_file(path, bytes)?;
     file.sync_all()?;
     journal::note(|| journal::Step::Sync(path.into()));
     Ok(())
+}
+
+/// Writes a new file that the system syncs when it likes: it can be made again from files that are synced.
+pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_file(path, bytes).map(drop)
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    journal::note(|| journal::Step::Write(path.into(), bytes.into()));
+    Ok(file)
 }
 
 /// A file that grows, and is on the disk a second later. The end of it syncs what is left.

@@ -1,4 +1,5 @@
-//! Files that are whole or absent, whenever the process is killed or the power fails: written beside their place, then moved.
+//! Files that are whole or absent, whenever the process is killed or, if they are synced, the power fails: written beside their place, then
+//! moved.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -33,16 +34,20 @@ pub(crate) struct NewFile {
     pub path: PathBuf,
     pub partial: PathBuf,
     pub bytes: Vec<u8>,
+    /// Whether it has to survive a power loss.
+    pub is_synced: bool,
 }
 
-/// Writes files of one directory, each whole or not at all. The directory is synced once, for all of them.
+/// Writes files of one directory, each whole or not at all; after a power loss that is true of synced ones only. The directory is synced once, for all of them.
 pub(crate) fn replace_all(files: &[NewFile]) -> Result<(), StoreError> {
     let unwritable = |path: &Path| {
         let path = path.to_owned();
         move |source| StoreError::Unwritable { path, source }
     };
-    let write =
-        |file: &NewFile| disk::write(&file.partial, &file.bytes).map_err(unwritable(&file.path));
+    let write = |file: &NewFile| {
+        let write = if file.is_synced { disk::write } else { disk::write_unsynced };
+        write(&file.partial, &file.bytes).map_err(unwritable(&file.path))
+    };
     let places: Vec<(&Path, &Path)> =
         files.iter().map(|file| (file.partial.as_path(), file.path.as_path())).collect();
     let Some(first) = files.first() else { return Ok(()) };

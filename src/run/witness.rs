@@ -206,7 +206,8 @@ impl WitnessFiles {
     fn write(&self, stem: &str, files: Vec<(String, Vec<u8>)>) -> Result<(), StoreError> {
         let new_file = |(k, (name, bytes)): (usize, (String, Vec<u8>))| {
             let partial = self.root.join(format!("{stem}.{k}.{PARTIAL}"));
-            NewFile { path: self.root.join(name), partial, bytes }
+            // The adversary itself comes first; all else follows from it and from the image.
+            NewFile { path: self.root.join(name), partial, bytes, is_synced: k == 0 }
         };
         let files: Vec<NewFile> = files.into_iter().enumerate().map(new_file).collect();
         replace_all(&files)

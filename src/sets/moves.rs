@@ -189,8 +189,7 @@ impl MoveSet {
 
     /// At least `Σ |v_k| p_k` anywhere in the set.
     pub fn reach(&self, v: &[f64]) -> f64 {
-        let steepest = v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-        let all: f64 = v.iter().zip(&self.caps).map(|(v, cap)| v.abs() * cap).sum();
+        let (steepest, all) = steepest::magnitudes(v, &self.caps);
         self.allowance.up((steepest * self.budget).min(all))
     }
 

@@ -1,8 +1,7 @@
 //! Which moves a linear function is steepest in. Few moves are ever used, so that one pass over the slopes that remembers the steepest is
 //! enough.
 
-/// Moves looked at to guess how steep the steepest are.
-const SAMPLE: usize = 96;
+use pulp::Arch;
 
 /// Moves looked at at once.
 const CHUNK: usize = 16;
@@ -19,26 +18,22 @@ pub(super) struct Steepest {
 }
 
 impl Steepest {
-    /// The steepest moves: at least so many, unless fewer have a positive slope or the guess at a floor was too high; less than twice as many.
+    /// The steepest moves: about so many, fewer if few have a positive slope.
+    ///
+    /// The many-th largest one of the chunks' largest slopes is exceeded by that many moves or more, and in these chunks alone.
     pub fn new(slopes: &[f64], many: usize) -> Self {
-        let mut moves: Vec<usize> = Vec::with_capacity(2 * many);
+        let largest = largest_of_chunks(slopes);
         // Any floor is right here: what is steeper is added.
-        let mut floor = guess_floor(slopes, many);
-        for (chunk, start) in slopes.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
-            // Most moves are not steep: many are looked at at once.
-            if !chunk.iter().fold(false, |any, &slope| any | (slope > floor)) {
-                continue;
-            }
-            for (&slope, k) in chunk.iter().zip(start..) {
-                if slope > floor {
-                    moves.push(k);
-                    if moves.len() == 2 * many {
-                        moves.select_nth_unstable_by(many - 1, |a, b| steeper(slopes, *a, *b));
-                        moves.truncate(many);
-                        floor = slopes[moves[many - 1]];
-                    }
-                }
-            }
+        let floor = if many < slopes.len() / 4 {
+            largest_but(&largest, many.min(3 * largest.len() / 4)).max(0.0)
+        } else {
+            0.0
+        };
+        let mut moves = Vec::with_capacity(2 * many + CHUNK);
+        let chunks = slopes.chunks(CHUNK).zip((0..).step_by(CHUNK));
+        for ((chunk, start), _) in chunks.zip(&largest).filter(|(_, most)| **most > floor) {
+            let steep = chunk.iter().zip(start..).filter(|(slope, _)| **slope > floor);
+            moves.extend(steep.map(|(_, k)| k));
         }
         Self { moves, floor }
     }
@@ -46,33 +41,69 @@ impl Steepest {
     /// All moves with a positive slope.
     pub fn look_at_all(&mut self, slopes: &[f64]) {
         self.moves = (0..slopes.len()).filter(|&k| slopes[k] > 0.0).collect();
+        self.floor = 0.0;
     }
 
-    /// Puts the steepest first; of equals, the first in the list of all moves.
+    /// Puts the steepest first; of equals, the first in the list of all moves. Their slopes are positive.
     pub fn sort(&mut self, slopes: &[f64]) {
-        self.moves.sort_unstable_by(|a, b| steeper(slopes, *a, *b));
+        // The bits of positive numbers are in the order of the numbers. Such keys are sorted faster than places by what they refer to.
+        let key = |&k: &usize| (u128::from(slopes[k].to_bits()) << 64) | u128::from(!(k as u64));
+        let mut keys: Vec<u128> = self.moves.iter().map(key).collect();
+        keys.sort_unstable();
+        self.moves.clear();
+        self.moves.extend(keys.into_iter().rev().map(|key| !(key as u64) as usize));
     }
+}
+
+/// The larger one, and `a` if `b` is not a number: one instruction.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// The largest magnitude of a slope, and the sum of all magnitudes times caps.
+pub(super) fn magnitudes(slopes: &[f64], caps: &[f64]) -> (f64, f64) {
+    let (mut most, mut sums) = ([0.0_f64; CHUNK], [0.0_f64; CHUNK]);
+    Arch::new().dispatch(|| {
+        for (slopes, caps) in slopes.chunks(CHUNK).zip(caps.chunks(CHUNK)) {
+            for (((most, sum), slope), cap) in most.iter_mut().zip(&mut sums).zip(slopes).zip(caps)
+            {
+                *most = larger(*most, slope.abs());
+                *sum += slope.abs() * cap;
+            }
+        }
+    });
+    (most.into_iter().fold(0.0, larger), sums.iter().sum())
+}
+
+/// The largest slope of each chunk.
+fn largest_of_chunks(slopes: &[f64]) -> Vec<f64> {
+    let mut largest = vec![f64::NEG_INFINITY; slopes.len().div_ceil(CHUNK)];
+    let (chunks, rest) = slopes.as_chunks::<CHUNK>();
+    // Compiled for the machine at hand; numbers do not depend on it.
+    Arch::new().dispatch(|| {
+        for (largest, chunk) in largest.iter_mut().zip(chunks) {
+            let mut most = [f64::NEG_INFINITY; CHUNK / 2];
+            for (k, most) in most.iter_mut().enumerate() {
+                *most = larger(larger(*most, chunk[k]), chunk[k + CHUNK / 2]);
+            }
+            *largest = most.iter().fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
+        }
+    });
+    if let Some(last) = largest.last_mut().filter(|_| !rest.is_empty()) {
+        *last = rest.iter().fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
+    }
+    largest
+}
+
+/// The number that so many others are not below.
+fn largest_but(numbers: &[f64], many: usize) -> f64 {
+    let mut numbers = numbers.to_vec();
+    *numbers.select_nth_unstable_by(many, |a, b| b.total_cmp(a)).1
 }
 
 fn steeper(slopes: &[f64], a: usize, b: usize) -> std::cmp::Ordering {
     slopes[b].total_cmp(&slopes[a]).then(a.cmp(&b))
-}
-
-/// A slope that about twice as many moves exceed, by a look at a few of them.
-fn guess_floor(slopes: &[f64], many: usize) -> f64 {
-    if slopes.len() < 4 * SAMPLE {
-        return 0.0;
-    }
-    let mut sample = [0.0; SAMPLE];
-    for (sampled, slope) in sample.iter_mut().zip(slopes.iter().step_by(slopes.len() / SAMPLE)) {
-        *sampled = *slope;
-    }
-    let rank = (2 * many * SAMPLE).div_ceil(slopes.len());
-    if rank >= SAMPLE {
-        return 0.0;
-    }
-    let (_, guess, _) = sample.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
-    guess.max(0.0)
 }
 
 /// A few of the steepest moves, in the order of all moves. `None` where there are few anyway.

@@ -15,6 +15,7 @@ mod bounded;
 mod cuts;
 mod descent;
 mod effort;
+mod evidence;
 mod first_slopes;
 mod network;
 mod padded_weights;
@@ -31,5 +32,6 @@ mod tests;
 mod weights;
 
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
+pub use evidence::{BoxEvidence, NeuronDigits, RowCombination, SlopeDigits};
 pub use part::BoxPart;
 pub use questions::BoxQuestions;

@@ -1,12 +1,14 @@
 //! Bounds with improved slopes and multipliers: for boxes with many inputs, where a node is dear and has to be good.
 
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
-use super::cuts::GoalCut;
+use super::cuts::{GoalCut, MOST_CUTS};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
 use super::effort::{Effort, LOOK, PART};
+use super::evidence::{BoxEvidence, RoundedSlopes, SlopeDigits};
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
+use super::state::Boxes;
 use super::scores::Pass;
 use super::sign_scores;
 use super::stored_slopes::{NeuronSlopes, RowSlopes};
@@ -37,9 +39,13 @@ impl BoxBounds {
         &self,
         mut parts: Vec<BoxPart>,
         cutoff: f64,
-        effort: Effort,
+        mut effort: Effort,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
+        if self.proves {
+            // A proof has the slopes of the whole box only.
+            effort.neurons = effort.neurons.min(1);
+        }
         self.bound_neurons(&parts, scratch, |layer, scratch| {
             self.bound_unstable_sloped(layer, &parts, effort, scratch, None);
         });
@@ -78,18 +84,44 @@ impl BoxBounds {
                 functions.push_neuron(padded, boxes, layer, (node, j), 1.0);
                 functions.push_neuron(padded, boxes, layer, (node, j), -1.0);
             }
-            let first = FirstOfNeurons { slopes: self.slopes.get(layer), neurons: block };
+            let (slopes, is_rounded) = (self.slopes.get(layer), self.proves);
+            let first = FirstOfNeurons { slopes, neurons: block, is_rounded };
             let options =
                 DescentOptions { evaluations: effort.neurons, step: effort.step, cuts: true };
             descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
-            for (k, &(node, j)) in block.iter().enumerate() {
-                let (upper, lower) = (descent.best[2 * k], -descent.best[2 * k + 1]);
-                boxes.tighten(layer, node * width + j, node, lower, upper);
-            }
             if let Some(keep) = &mut keep {
                 let slopes = |layer, function, width| descent.slopes(layer, function, width);
                 keep.keep(block.iter().map(|&(_, j)| j), slopes);
             }
+            if let Some(keep) = keep.as_deref_mut().filter(|_| self.proves) {
+                self.keep_digits(block, (layer, boxes, descent), keep);
+                let first = FirstOfNeurons { slopes: Some(&*keep), neurons: block, is_rounded };
+                let options = DescentOptions { evaluations: 1, ..options };
+                descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
+            }
+            for (k, &(node, j)) in block.iter().enumerate() {
+                let (upper, lower) = (descent.best[2 * k], -descent.best[2 * k + 1]);
+                boxes.tighten(layer, node * width + j, node, lower, upper);
+            }
+        }
+    }
+
+    /// Keeps the slopes of some neurons' functions as a proof has them.
+    fn keep_digits(
+        &self,
+        block: &[(usize, usize)],
+        (layer, boxes, descent): (usize, &Boxes, &SlopeDescent),
+        keep: &mut NeuronSlopes,
+    ) {
+        let padded = &self.padded;
+        for (k, &(node, j)) in block.iter().enumerate() {
+            let digits = [2 * k, 2 * k + 1].map(|function| {
+                let slopes = |below: usize| {
+                    descent.slopes(below, function, padded.layers[below].padded())
+                };
+                SlopeDigits::of_unstable(padded, boxes, (node, layer), slopes)
+            });
+            keep.keep_digits(j, digits);
         }
     }
 
@@ -103,8 +135,9 @@ impl BoxBounds {
         scratch: &mut BoxScratch,
     ) {
         self.open_questions(bounds, cutoff, scratch);
-        let BoxScratch { boxes, functions, columns, scores, combined, descent, values, .. } =
-            scratch;
+        let BoxScratch {
+            boxes, functions, columns, scores, combined, descent, values, evidence, ..
+        } = scratch;
         let (padded, hidden) = (&self.padded, self.padded.hidden());
         functions.clear();
         let mut rows = Vec::new();
@@ -119,10 +152,12 @@ impl BoxBounds {
         let first = FirstOfRows { rows: &rows };
         let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
         descent.run(padded, boxes, (parts, functions, hidden), &first, options, is_enough);
+        let proposed = self.prove((boxes, parts), functions, effort, descent);
         values.clone_from(&descent.best);
         let mut slopes: Vec<RowSlopes> = parts.iter().map(|_| RowSlopes::default()).collect();
         let mut cuts: Vec<Vec<GoalCut>> = parts.iter().map(|_| Vec::new()).collect();
         combined.clear();
+        let mut all_weights = Vec::new();
         let (mut column, mut open) = (0, 0);
         for k in 0..columns.len() {
             let (node, question) = columns[k];
@@ -133,6 +168,12 @@ impl BoxBounds {
             let least = least.expect("a question has rows");
             let bound = &mut bounds[node][question];
             *bound = bound.min(values[least]);
+            if let Some(proposed) = &proposed {
+                let row = (question, vec![(least - of_question.start, 1.0)]);
+                let proof = proposed.combination(padded, boxes, (node, least), row);
+                let BoxEvidence { refuted, cuts } = &mut evidence[node];
+                if *bound < cutoff { refuted.push(proof) } else { cuts.push(proof) }
+            }
             if *bound >= cutoff {
                 cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
                 for (row, function) in rows.clone().zip(of_question.clone()) {
@@ -144,9 +185,16 @@ impl BoxBounds {
             if rows.len() > 1 && *bound >= cutoff {
                 let mut weights = Vec::new();
                 weights::propose(padded, boxes, descent.functions(), of_question, &mut weights);
-                self.rows.push(padded, boxes, node, rows.zip(weights), combined);
+                let weighted = rows.zip(weights.iter().copied());
+                self.rows.push(padded, boxes, node, weighted, combined);
+                all_weights.push(weights);
                 columns[open] = (node, question);
                 open += 1;
+            }
+        }
+        for (node, cuts) in cuts.iter().enumerate() {
+            if cuts.len() > MOST_CUTS || !cutoff.is_finite() {
+                evidence[node].cuts.clear();
             }
         }
         for (part, (slopes, cuts)) in parts.iter_mut().zip(slopes.into_iter().zip(cuts)) {
@@ -156,12 +204,39 @@ impl BoxBounds {
         functions.copy_from(descent.functions());
         let run = (&*parts, &*combined, hidden);
         descent.run(padded, boxes, run, &DefaultSlopes, options, is_enough);
+        let proposed = self.prove((boxes, parts), combined, effort, descent);
         for (column, &(node, question)) in columns[..open].iter().enumerate() {
             let bound = &mut bounds[node][question];
             *bound = bound.min(descent.best[column]);
+            if let Some(proposed) = proposed.as_ref().filter(|_| *bound < cutoff) {
+                let rows = all_weights[column].iter().copied().enumerate();
+                let rows = rows.filter(|(_, weight)| *weight > 0.0).collect();
+                let row = (question, rows);
+                let proof = proposed.combination(padded, boxes, (node, column), row);
+                evidence[node].refuted.push(proof);
+            }
         }
         // Intervals hold at points that count only: all others are below the goal.
         bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
+    }
+
+    /// Evaluates a descent's functions once more, with slopes and multipliers as a proof has them, if it is to be proven.
+    fn prove(
+        &self,
+        (boxes, parts): (&Boxes, &[BoxPart]),
+        functions: &Functions,
+        effort: Effort,
+        descent: &mut SlopeDescent,
+    ) -> Option<RoundedSlopes> {
+        // A look is only a look.
+        if !self.proves || effort.rows == LOOK.rows {
+            return None;
+        }
+        let (padded, hidden) = (&self.padded, self.padded.hidden());
+        let rounded = RoundedSlopes::of_descent(descent, padded, parts, hidden);
+        let once = DescentOptions { evaluations: 1, step: 0.0, cuts: false };
+        descent.run(padded, boxes, (parts, functions, hidden), &rounded, once, |_| false);
+        Some(rounded)
     }
 
     /// The slopes of a function, layer by layer, and the multipliers of a part's signs.

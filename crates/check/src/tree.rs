@@ -22,7 +22,15 @@ struct Place<N> {
     depth: usize,
     /// Layers before this one have the bounds of the parent.
     fresh_from: usize,
-    region: RefCell<Option<Rc<BoxRegion<N>>>>,
+    bounds: RefCell<Option<PlaceBounds<N>>>,
+}
+
+/// Bounds of a part.
+#[derive(Clone)]
+struct PlaceBounds<N> {
+    region: Rc<BoxRegion<N>>,
+    /// Whether all parts before it were bounded, too: bounds of any of them may be better somewhere.
+    is_best: bool,
 }
 
 /// What is to be shown of a case.
@@ -49,7 +57,7 @@ pub fn refute<N: Number>(
     let case = Case { problem: BoxProblem { network, slopes, is_sloped }, case };
     let (lower, upper) = (case.case.lower.clone(), case.case.upper.clone());
     let part = BoxPart { lower, upper, signs: Vec::new(), cuts: Vec::new() };
-    let root = Place { part, parent: None, depth: 0, fresh_from: 0, region: RefCell::default() };
+    let root = Place { part, parent: None, depth: 0, fresh_from: 0, bounds: RefCell::default() };
     let mut waiting = vec![(Rc::new(root), vec![true; case.case.any_of.len()])];
     let mut leaves = 0;
     for (number, node) in tree.nodes.iter().enumerate() {
@@ -115,14 +123,15 @@ impl<N: Number> Case<'_, N> {
             }
             let mut refuted = self.is_refuted(place, combination);
             // What was left out may make the bounds of this part better.
-            if refuted == Ok(false) && self.bound_all_before(place)? {
+            if matches!(refuted, Ok(Err(_))) && self.bound_all_before(place)? {
                 refuted = self.is_refuted(place, combination);
             }
             match refuted {
-                Ok(true) => open[combination.of] = false,
+                Ok(Ok(())) => open[combination.of] = false,
                 Err(Failure::Empty) => open.fill(false),
-                Ok(false) => {
-                    return Err(format!("conjunction {} is not refuted", combination.of));
+                Ok(Err(value)) => {
+                    let of = combination.of;
+                    return Err(format!("conjunction {of} is not refuted: at most {value:e}"));
                 }
                 Err(Failure::Wrong(what)) => return Err(what),
             }
@@ -151,7 +160,7 @@ impl<N: Number> Case<'_, N> {
         let side = |fresh_from: usize, part: BoxPart<N>| {
             let parent = Some(Rc::clone(place));
             let depth = place.depth + 1;
-            Place { part, parent, depth, fresh_from, region: RefCell::default() }
+            Place { part, parent, depth, fresh_from, bounds: RefCell::default() }
         };
         let cuts = self.cuts(place, node, open)?;
         let part = || {
@@ -210,15 +219,20 @@ impl<N: Number> Case<'_, N> {
         Ok(cuts)
     }
 
-    /// Whether a combination of rows is negative in a part, or not positive if one of them has to be.
-    fn is_refuted(&self, place: &Rc<Place<N>>, combination: &Combination) -> Result<bool, Failure> {
+    /// Whether a combination of rows is negative in a part, or not positive if one of them has to be; otherwise its bound.
+    fn is_refuted(
+        &self,
+        place: &Rc<Place<N>>,
+        combination: &Combination,
+    ) -> Result<Result<(), f64>, Failure> {
         let region = self.region(place)?;
         let (line, has_strict) = self.line(place, combination)?;
         let value = region.bound(&line);
         if !value.is_finite() {
             return Err(Failure::Wrong("numbers overflow".into()));
         }
-        Ok(value < N::zero() || (has_strict && value <= N::zero()))
+        let is_refuted = value < N::zero() || (has_strict && value <= N::zero());
+        Ok(if is_refuted { Ok(()) } else { Err(value.nearest()) })
     }
 
     /// A function of the inputs that is not below a combination of rows, and whether one of them has to be positive.
@@ -280,47 +294,53 @@ impl<N: Number> Case<'_, N> {
 
     /// The bounds of a part, by those of the last part before it that are known; those of the whole box always are.
     fn region(&self, place: &Rc<Place<N>>) -> Result<Rc<BoxRegion<N>>, Failure> {
-        if let Some(region) = &*place.region.borrow() {
-            return Ok(Rc::clone(region));
+        if let Some(known) = &*place.bounds.borrow() {
+            return Ok(Rc::clone(&known.region));
         }
         let (mut before, mut fresh_from) = (place.parent.as_ref(), place.fresh_from);
+        let mut is_best = true;
         let known = loop {
             let Some(parent) = before else { break None };
-            let known = parent.region.borrow().clone();
-            if known.is_some() {
-                break known;
+            let known = parent.bounds.borrow().clone();
+            if let Some(known) = known {
+                is_best &= known.is_best;
+                break Some(known.region);
             }
             if parent.parent.is_none() {
                 break Some(self.region(parent)?);
             }
+            is_best = false;
             fresh_from = fresh_from.min(parent.fresh_from);
             before = parent.parent.as_ref();
         };
         let known = known.as_deref().map(|known| (known, fresh_from));
         let region = Rc::new(BoxRegion::new(&self.problem, &place.part, known)?);
-        *place.region.borrow_mut() = Some(Rc::clone(&region));
+        let bounds = PlaceBounds { region: Rc::clone(&region), is_best };
+        *place.bounds.borrow_mut() = Some(bounds);
         Ok(region)
     }
 
-    /// Bounds all parts before one that were left out, the outermost first. Whether there are any: then the part's own bounds are forgotten.
+    /// Bounds all parts before one, the outermost first, none left out. Whether that changes anything: then the part's own bounds are forgotten.
     fn bound_all_before(&self, place: &Rc<Place<N>>) -> Result<bool, String> {
-        let mut missing = Vec::new();
-        let mut before = place.parent.as_ref();
+        let is_best = |place: &Place<N>| {
+            place.bounds.borrow().as_ref().is_some_and(|bounds| bounds.is_best)
+        };
+        let mut behind = Vec::new();
+        let mut before = place.parent.as_ref().filter(|parent| !is_best(parent));
         while let Some(parent) = before {
-            if parent.region.borrow().is_none() {
-                missing.push(Rc::clone(parent));
-            }
-            before = parent.parent.as_ref();
+            behind.push(Rc::clone(parent));
+            before = parent.parent.as_ref().filter(|parent| !is_best(parent));
         }
-        for parent in missing.iter().rev() {
+        for parent in behind.iter().rev() {
+            *parent.bounds.borrow_mut() = None;
             if let Err(Failure::Wrong(what)) = self.region(parent) {
                 return Err(what);
             }
         }
-        if !missing.is_empty() {
-            *place.region.borrow_mut() = None;
+        if !behind.is_empty() {
+            *place.bounds.borrow_mut() = None;
         }
-        Ok(!missing.is_empty())
+        Ok(!behind.is_empty())
     }
 }
 

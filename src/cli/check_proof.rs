@@ -141,7 +141,10 @@ impl<'a> ProofReader<'a> {
                         return Ok(Err("it is not about a property".into()));
                     };
                     if !is_about(proof, property)? {
-                        return Ok(Err(format!("its cases are not those of {}", property.display())));
+                        return Ok(Err(format!(
+                            "its cases are not those of {}",
+                            property.display()
+                        )));
                     }
                 }
                 Ok(proof.check(model, args.exact, &args.expect))

@@ -15,9 +15,7 @@ mod replay;
 mod side;
 mod statement;
 
-pub use box_tree::{
-    BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry, NeuronSlopesEntry,
-};
+pub use box_tree::{BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry, NeuronSlopesEntry};
 pub use check::{CheckedClaim, check};
 pub use claim::ProvenLeaf;
 pub use error::ProofError;

@@ -365,9 +365,8 @@ impl<N: Number> Affine<N> {
                     let (columns, row) = matrix.row(j);
                     let input = |k: usize| &inputs[columns.map_or(k, |columns| columns[k])];
                     let terms = row.iter().enumerate();
-                    let sum = terms.fold(N::zero(), |sum, (k, w)| {
-                        sum.add(&at_least_one(w).mul(input(k)))
-                    });
+                    let sum = terms
+                        .fold(N::zero(), |sum, (k, w)| sum.add(&at_least_one(w).mul(input(k))));
                     // Rounded to nearest, and everything is positive.
                     let more = sum.mul_up(&N::of(N::gamma(2 * row.len() + 2).min(HUGE)));
                     sum.add_up(&more)

@@ -22,7 +22,16 @@ pub enum AnyProof {
 
 /// What can be expected of theorems.
 pub const EXPECTED: [&str; 10] = [
-    "delta", "norm", "image", "predicted", "target", "model", "centre", "verdict", "bound", "property",
+    "delta",
+    "norm",
+    "image",
+    "predicted",
+    "target",
+    "model",
+    "centre",
+    "verdict",
+    "bound",
+    "property",
 ];
 
 #[derive(Deserialize)]

@@ -211,7 +211,11 @@ impl<N: Number> BoxRegion<N> {
         }
         let rows = network.pull_back(0, &self.errors[0], rows, &mut constants);
         let slopes = rows.chunks(network.inputs).map(<[N]>::to_vec);
-        constants.into_iter().zip(slopes).map(|(constant, slopes)| InputLine { constant, slopes }).collect()
+        constants
+            .into_iter()
+            .zip(slopes)
+            .map(|(constant, slopes)| InputLine { constant, slopes })
+            .collect()
     }
 
     /// Turns coefficients of a layer's outputs into coefficients of its pre-activations. About what that adds to the constant.
@@ -294,8 +298,10 @@ impl<N: Number> BoxRegion<N> {
                 size = size.add(&both.mul(&self.largest[i]));
             }
             let off = inflated(&size, 2 * slopes.len()).mul_up(&N::of(N::gamma(3)));
-            let tiny = N::of(N::TINY * 4.0).mul_up(&self.largest.iter().fold(N::of(1.0), |sum, x| sum.add_up(x)));
-            let constant = line.constant.add_up(&n.mul_up(&cut.constant)).add_up(&off).add_up(&tiny);
+            let tiny = N::of(N::TINY * 4.0)
+                .mul_up(&self.largest.iter().fold(N::of(1.0), |sum, x| sum.add_up(x)));
+            let constant =
+                line.constant.add_up(&n.mul_up(&cut.constant)).add_up(&off).add_up(&tiny);
             self.largest(&InputLine { constant, slopes }).smaller(&own)
         };
         cuts.iter().map(by_cut).reduce(|a, b| a.larger(&b)).unwrap_or_else(|| own.clone())

@@ -29,7 +29,11 @@ pub fn parse_property_proof(text: &[u8]) -> Result<PropertyProof, String> {
     let proof: PropertyProof =
         serde_json::from_slice(text).map_err(|e| format!("is not a proof: {e}"))?;
     let ours = proof.schema == PROPERTY_SCHEMA;
-    if ours { Ok(proof) } else { Err(format!("is a {:?}, not a {PROPERTY_SCHEMA:?}", proof.schema)) }
+    if ours {
+        Ok(proof)
+    } else {
+        Err(format!("is a {:?}, not a {PROPERTY_SCHEMA:?}", proof.schema))
+    }
 }
 
 /// Checks a proof about a property, in f64 that is rounded outward or with exact numbers.

@@ -245,8 +245,7 @@ impl<N: Number> Case<'_, N> {
         let rows = self.case.any_of.get(combination.of);
         let rows = rows.ok_or_else(|| "there is no such conjunction".to_owned())?;
         let first = [(0, 1.0)];
-        let weights =
-            if combination.rows.is_empty() { &first[..] } else { &combination.rows[..] };
+        let weights = if combination.rows.is_empty() { &first[..] } else { &combination.rows[..] };
         let is_weight = |weight: &f64| *weight >= 0.0 && weight.is_finite();
         if !weights.iter().all(|(_, weight)| is_weight(weight))
             || !combination.signs.iter().all(is_weight)
@@ -322,9 +321,8 @@ impl<N: Number> Case<'_, N> {
 
     /// Bounds all parts before one, the outermost first, none left out. Whether that changes anything: then the part's own bounds are forgotten.
     fn bound_all_before(&self, place: &Rc<Place<N>>) -> Result<bool, String> {
-        let is_best = |place: &Place<N>| {
-            place.bounds.borrow().as_ref().is_some_and(|bounds| bounds.is_best)
-        };
+        let is_best =
+            |place: &Place<N>| place.bounds.borrow().as_ref().is_some_and(|bounds| bounds.is_best);
         let mut behind = Vec::new();
         let mut before = place.parent.as_ref().filter(|parent| !is_best(parent));
         while let Some(parent) = before {

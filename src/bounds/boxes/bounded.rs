@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::descent::SlopeDescent;
 use super::effort::WHOLE;
-use super::evidence::{BoxEvidence, NeuronDigits, RowCombination};
+use super::evidence::{BoxEvidence, RowCombination};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
 use super::scores::{InputScores, Pass};
+use super::slope_digits::NeuronDigits;
 use super::state::Boxes;
 use super::stored_slopes::NeuronSlopes;
 use super::weights;

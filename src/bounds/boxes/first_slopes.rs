@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::descent::FirstSlopes;
-use super::evidence::rounded;
+use super::slope_digits::rounded;
 use super::stored_slopes::{NeuronSlopes, RowSlopes};
 
 /// What the functions of some neurons begin with: two for each.

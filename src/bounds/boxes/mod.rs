@@ -24,6 +24,7 @@ mod push_back;
 mod questions;
 mod scores;
 mod sign_scores;
+mod slope_digits;
 mod sloped;
 mod state;
 mod stored_slopes;
@@ -32,6 +33,7 @@ mod tests;
 mod weights;
 
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
-pub use evidence::{BoxEvidence, NeuronDigits, RowCombination, SlopeDigits};
+pub use evidence::{BoxEvidence, RowCombination};
 pub use part::BoxPart;
 pub use questions::BoxQuestions;
+pub use slope_digits::{NeuronDigits, SlopeDigits};

@@ -4,13 +4,14 @@ use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
 use super::cuts::{GoalCut, MOST_CUTS};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
 use super::effort::{Effort, LOOK, PART};
-use super::evidence::{BoxEvidence, RoundedSlopes, SlopeDigits};
+use super::evidence::{BoxEvidence, RoundedSlopes};
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
-use super::state::Boxes;
 use super::scores::Pass;
 use super::sign_scores;
+use super::slope_digits::SlopeDigits;
+use super::state::Boxes;
 use super::stored_slopes::{NeuronSlopes, RowSlopes};
 use super::weights;
 use crate::bounds::part::Sign;
@@ -116,9 +117,8 @@ impl BoxBounds {
         let padded = &self.padded;
         for (k, &(node, j)) in block.iter().enumerate() {
             let digits = [2 * k, 2 * k + 1].map(|function| {
-                let slopes = |below: usize| {
-                    descent.slopes(below, function, padded.layers[below].padded())
-                };
+                let slopes =
+                    |below: usize| descent.slopes(below, function, padded.layers[below].padded());
                 SlopeDigits::of_unstable(padded, boxes, (node, layer), slopes)
             });
             keep.keep_digits(j, digits);
@@ -135,9 +135,22 @@ impl BoxBounds {
         scratch: &mut BoxScratch,
     ) {
         self.open_questions(bounds, cutoff, scratch);
-        let BoxScratch {
-            boxes, functions, columns, scores, combined, descent, values, evidence, ..
-        } = scratch;
+        let proposed = self.descend_rows(parts, cutoff, effort, scratch);
+        let weights = self.bound_each_row(parts, bounds, cutoff, proposed.as_ref(), scratch);
+        self.bound_combined(parts, bounds, (cutoff, effort), &weights, scratch);
+        // Intervals hold at points that count only: all others are below the goal.
+        bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
+    }
+
+    /// Improves the functions of all rows of open questions. What a proof has of them, if it is to be proven.
+    fn descend_rows(
+        &self,
+        parts: &[BoxPart],
+        cutoff: f64,
+        effort: Effort,
+        scratch: &mut BoxScratch,
+    ) -> Option<RoundedSlopes> {
+        let BoxScratch { boxes, functions, columns, descent, .. } = scratch;
         let (padded, hidden) = (&self.padded, self.padded.hidden());
         functions.clear();
         let mut rows = Vec::new();
@@ -147,20 +160,30 @@ impl BoxBounds {
                 rows.push((parts[node].slopes.clone(), row));
             }
         }
-        scores.begin_rows(boxes.count);
-        let options = DescentOptions { evaluations: effort.rows, step: effort.step, cuts: false };
         let first = FirstOfRows { rows: &rows };
         let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
-        descent.run(padded, boxes, (parts, functions, hidden), &first, options, is_enough);
-        let proposed = self.prove((boxes, parts), functions, effort, descent);
-        values.clone_from(&descent.best);
+        let run = (parts, &*functions, hidden);
+        descent.run(padded, boxes, run, &first, effort.of_rows(), is_enough);
+        self.prove((boxes, parts), functions, effort, descent)
+    }
+
+    /// Takes over what a descent found for each row. Weights for the rows of questions that no row refutes: these stay the open ones.
+    fn bound_each_row(
+        &self,
+        parts: &mut [BoxPart],
+        bounds: &mut [Vec<f64>],
+        cutoff: f64,
+        proposed: Option<&RoundedSlopes>,
+        scratch: &mut BoxScratch,
+    ) -> Vec<Vec<f64>> {
+        let BoxScratch { boxes, functions, columns, scores, descent, evidence, .. } = scratch;
+        let (padded, values) = (&self.padded, &descent.best);
+        scores.begin_rows(boxes.count);
         let mut slopes: Vec<RowSlopes> = parts.iter().map(|_| RowSlopes::default()).collect();
         let mut cuts: Vec<Vec<GoalCut>> = parts.iter().map(|_| Vec::new()).collect();
-        combined.clear();
         let mut all_weights = Vec::new();
-        let (mut column, mut open) = (0, 0);
-        for k in 0..columns.len() {
-            let (node, question) = columns[k];
+        let mut column = 0;
+        columns.retain(|&(node, question)| {
             let rows = self.rows.rows(question);
             let of_question = column..column + rows.len();
             column += rows.len();
@@ -168,56 +191,69 @@ impl BoxBounds {
             let least = least.expect("a question has rows");
             let bound = &mut bounds[node][question];
             *bound = bound.min(values[least]);
-            if let Some(proposed) = &proposed {
+            scores.choose(node, (Pass::Rows, least), *bound);
+            if let Some(proposed) = proposed {
                 let row = (question, vec![(least - of_question.start, 1.0)]);
                 let proof = proposed.combination(padded, boxes, (node, least), row);
                 let BoxEvidence { refuted, cuts } = &mut evidence[node];
                 if *bound < cutoff { refuted.push(proof) } else { cuts.push(proof) }
             }
-            if *bound >= cutoff {
-                cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
-                for (row, function) in rows.clone().zip(of_question.clone()) {
-                    let (of_row, multipliers) = self.row_slopes(descent, function, &parts[node]);
-                    slopes[node].keep(row, of_row, multipliers);
-                }
+            if *bound < cutoff {
+                return false;
             }
-            scores.choose(node, (Pass::Rows, least), *bound);
-            if rows.len() > 1 && *bound >= cutoff {
+            cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
+            for (row, function) in rows.clone().zip(of_question.clone()) {
+                let (of_row, multipliers) = self.row_slopes(descent, function, &parts[node]);
+                slopes[node].keep(row, of_row, multipliers);
+            }
+            if rows.len() > 1 {
                 let mut weights = Vec::new();
                 weights::propose(padded, boxes, descent.functions(), of_question, &mut weights);
-                let weighted = rows.zip(weights.iter().copied());
-                self.rows.push(padded, boxes, node, weighted, combined);
                 all_weights.push(weights);
-                columns[open] = (node, question);
-                open += 1;
             }
-        }
-        for (node, cuts) in cuts.iter().enumerate() {
+            rows.len() > 1
+        });
+        for (node, (slopes, cuts)) in slopes.into_iter().zip(cuts).enumerate() {
             if cuts.len() > MOST_CUTS || !cutoff.is_finite() {
                 evidence[node].cuts.clear();
             }
-        }
-        for (part, (slopes, cuts)) in parts.iter_mut().zip(slopes.into_iter().zip(cuts)) {
-            part.keep(slopes, if cutoff.is_finite() { cuts } else { Vec::new() });
+            parts[node].keep(slopes, if cutoff.is_finite() { cuts } else { Vec::new() });
         }
         sign_scores::note(padded, boxes, descent, scores, &mut scratch.candidates);
         functions.copy_from(descent.functions());
-        let run = (&*parts, &*combined, hidden);
-        descent.run(padded, boxes, run, &DefaultSlopes, options, is_enough);
+        all_weights
+    }
+
+    /// Bounds combinations of the rows of the open questions.
+    fn bound_combined(
+        &self,
+        parts: &[BoxPart],
+        bounds: &mut [Vec<f64>],
+        (cutoff, effort): (f64, Effort),
+        weights: &[Vec<f64>],
+        scratch: &mut BoxScratch,
+    ) {
+        let BoxScratch { boxes, columns, combined, descent, evidence, .. } = scratch;
+        let (padded, hidden) = (&self.padded, self.padded.hidden());
+        combined.clear();
+        for (&(node, question), weights) in columns.iter().zip(weights) {
+            let weighted = self.rows.rows(question).zip(weights.iter().copied());
+            self.rows.push(padded, boxes, node, weighted, combined);
+        }
+        let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
+        let run = (parts, &*combined, hidden);
+        descent.run(padded, boxes, run, &DefaultSlopes, effort.of_rows(), is_enough);
         let proposed = self.prove((boxes, parts), combined, effort, descent);
-        for (column, &(node, question)) in columns[..open].iter().enumerate() {
+        for (column, &(node, question)) in columns.iter().enumerate() {
             let bound = &mut bounds[node][question];
             *bound = bound.min(descent.best[column]);
             if let Some(proposed) = proposed.as_ref().filter(|_| *bound < cutoff) {
-                let rows = all_weights[column].iter().copied().enumerate();
-                let rows = rows.filter(|(_, weight)| *weight > 0.0).collect();
-                let row = (question, rows);
+                let rows = weights[column].iter().copied().enumerate();
+                let row = (question, rows.filter(|(_, weight)| *weight > 0.0).collect());
                 let proof = proposed.combination(padded, boxes, (node, column), row);
                 evidence[node].refuted.push(proof);
             }
         }
-        // Intervals hold at points that count only: all others are below the goal.
-        bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
     }
 
     /// Evaluates a descent's functions once more, with slopes and multipliers as a proof has them, if it is to be proven.

@@ -1,7 +1,7 @@
 //! Slopes that were improved once, kept to begin with for parts.
 
-use super::evidence::{NeuronDigits, SlopeDigits};
 use super::network::PaddedNetwork;
+use super::slope_digits::{NeuronDigits, SlopeDigits};
 
 /// Slopes of the functions above and below the neurons of a layer, made for the whole box. Parts begin with them: any slopes hold.
 #[derive(Default)]

@@ -251,7 +251,11 @@ impl BoxTree {
             return place;
         }
         let node = BoxNode { leaf, bounded, number: self.made, place };
-        if self.open.len() >= MOST_OPEN { self.dive.push(node) } else { self.open.push(node) }
+        if self.open.len() >= MOST_OPEN {
+            self.dive.push(node)
+        } else {
+            self.open.push(node)
+        }
         place
     }
 

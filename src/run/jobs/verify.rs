@@ -75,7 +75,11 @@ impl VerifyJob {
     }
 
     /// The text of an answer's proof, and what can check it; or why there is none.
-    fn proof(&self, item: &VerifyItem, answer: &VerifyAnswer) -> Result<(SelfCheck, Vec<u8>), String> {
+    fn proof(
+        &self,
+        item: &VerifyItem,
+        answer: &VerifyAnswer,
+    ) -> Result<(SelfCheck, Vec<u8>), String> {
         let CachedModel { model, checker } = &*self.models.get(&item.model);
         let sha256 = &model.as_ref().map_err(Clone::clone)?.sha256;
         let open = || SelfCheck::open(&item.model, sha256);
@@ -83,7 +87,12 @@ impl VerifyJob {
         let checker = checker.map_err(|error| format!("the checker: {error}"))?;
         let text = property_proof_text(sha256, &item.property, answer);
         let text = text.map_err(|error| error.to_string())?;
-        Ok((checker, text.ok_or("there are proofs of boxes only, without other linear conditions on inputs")?))
+        Ok((
+            checker,
+            text.ok_or(
+                "there are proofs of boxes only, without other linear conditions on inputs",
+            )?,
+        ))
     }
 }
 

@@ -630,6 +630,23 @@ impl Thresholds {
         Some(serde_json::to_value(proof).expect("JSON"))
     }
 
+    /// The proof for thresholds that are only a little too high, and thresholds that are attained.
+    fn tight_proof(&self, models: &Models) -> Option<(Value, [f64; 3])> {
+        let (mut attained, mut room) = (None, 0.0);
+        for step in 0..8 {
+            let raised = Self { at_least: self.at_least.map(|x| x + room), ..self.clone() };
+            match raised.answer(models, false, 5.0).result {
+                VerifyResult::Sat => attained = Some(raised.at_least),
+                VerifyResult::Unsat => {
+                    return Some((raised.proof(models)?, attained.unwrap_or([f64::MIN; 3])));
+                }
+                _ => {}
+            }
+            room += 0.02 * f64::from(1 << step);
+        }
+        None
+    }
+
     /// What a proof states.
     fn of(proof: &Value) -> Option<Self> {
         let case = proof.pointer("/cases/0")?;
@@ -792,17 +809,21 @@ fn damage_property(proof: &mut Value, rng: &mut ChaCha8Rng) -> Option<&'static s
 }
 
 /// Damages a true proof, and the same proof of something false. No mutant of that is accepted; what is accepted has no counterexample.
-fn mutate_property(models: &Models, proof: &Value, many: usize, seed: u64, counts: &mut Counts) {
+fn mutate_property(
+    models: &Models,
+    (proof, attained): (&Value, [f64; 3]),
+    many: usize,
+    seed: u64,
+    counts: &mut Counts,
+) {
     assert_eq!(models.check_property(proof, false), Ok(()), "the true proof of {seed}");
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let stated = Thresholds::of(proof).expect("a statement");
+    let sampled = Thresholds::of(proof).expect("a statement").attained(models, seed);
+    let sampled = [sampled[0], sampled[1], sampled[1]].map(|value| value - 1e-6);
     let mut wrong = proof.clone();
-    let attained = stated.attained(models, seed);
-    for (conjunction, rows) in [(0, 1), (1, 2)] {
-        for row in 0..rows {
-            let below = -attained[conjunction] + 1e-6;
-            wrong["cases"][0]["any_of"][conjunction][row]["constant"] = json!(below);
-        }
+    for (k, (conjunction, row)) in [(0, 0), (1, 0), (1, 1)].into_iter().enumerate() {
+        let constant = &mut wrong["cases"][0]["any_of"][conjunction][row]["constant"];
+        *constant = json!(-attained[k].max(sampled[k]));
     }
     assert!(models.check_property(&wrong, false).is_err(), "{seed}: attained");
     for number in 0..many * times() {
@@ -849,11 +870,13 @@ fn no_damaged_proof_about_a_property_hides_a_counterexample() {
         for seed in 0..12 {
             random_model(&path, &widths, seed + 300);
             let models = Models::read(&path);
-            let Some(proof) = Thresholds::random(&models, room, seed).proof(&models) else {
+            let Some((proof, attained)) =
+                Thresholds::random(&models, room, seed).tight_proof(&models)
+            else {
                 continue;
             };
             split_at += usize::from(proof["trees"][0]["nodes"].to_string().contains(split));
-            mutate_property(&models, &proof, 120, seed, &mut counts);
+            mutate_property(&models, (&proof, attained), 120, seed, &mut counts);
         }
         counts.print(name);
         assert!(split_at > 2, "{name}: {split_at} proofs with splits");

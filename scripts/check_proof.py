@@ -3,8 +3,8 @@
 
     scripts/check_proof.py MODEL PROOF...
 
-For tiny networks: every number is a fraction. Claims about runs in f32 are not checked, only those about the file's function over the real numbers. One
-line for each proof. Exit code 0: all hold; 1: one does not; 2: something cannot be read or is not supported.
+For tiny networks: every number is a fraction. Claims about runs in f32 are not checked, only those about the file's function over the real numbers; a
+proof about a property is checked for the real numbers. One line for each proof. Exit code 0: all hold; 1: one does not; 2: something cannot be read or is not supported.
 """
 
 import gzip
@@ -729,10 +729,261 @@ class Checker:
         return bound
 
 
+# ---- properties -----------------------------------------------------------------------------------------------
+
+RATHER_ON = F(1.0 - 1e-6)
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+def slope_table(texts):
+    """Slopes of the neurons of several layers: numbers, or None for the default slope."""
+    digits = {c: F(k / 63) for k, c in enumerate(ALPHABET)}
+    digits["."] = None
+    if any(c not in digits for text in texts for c in text):
+        raise Wrong("a character is not a slope")
+    table = [[digits[c] for c in text] for text in texts]
+
+    def slope(layer, j):
+        return table[layer][j] if layer < len(table) and j < len(table[layer]) else None
+
+    return slope
+
+
+class BoxPlace:
+    """A part of a box."""
+
+    def __init__(self, parent, lower, upper, signs, cuts, fresh_from):
+        self.parent, self.lower, self.upper, self.signs, self.cuts = parent, lower, upper, signs, cuts
+        self.region, self.fresh_from = None, fresh_from
+
+
+class BoxRegion:
+    """Bounds of all neurons over a part of a box, for points that have the property."""
+
+    def __init__(self, tree, place, known):
+        self.layers, self.place = tree.layers, place
+        self.intervals = []
+        values = list(zip(place.lower, place.upper))
+        for layer, steps in enumerate(self.layers[:-1]):
+            is_fresh = known is None or layer >= place.fresh_from
+            intervals = image_of(steps, values) if is_fresh else list(known.intervals[layer])
+            if known:
+                intervals = [narrowed(i, *k) for i, k in zip(intervals, known.intervals[layer])]
+            for at_layer, j, on in place.signs:
+                if at_layer == layer:
+                    low, high = intervals[j]
+                    intervals[j] = narrowed((low, high), ZERO if on else low, high if on else ZERO)
+            if any(low > high for low, high in intervals):
+                raise Empty
+            self.intervals.append(intervals)
+            if layer > 0 and is_fresh and (known is None or not tree.slopes):
+                self.push_neurons(layer, {})
+            if layer > 0 and is_fresh and tree.slopes:
+                self.push_neurons(layer, tree.slopes)
+            values = [(max(low, ZERO), max(high, ZERO)) for low, high in self.intervals[layer]]
+
+    def push_neurons(self, layer, slopes):
+        width = len(self.intervals[layer])
+        for j in [j for j, i in enumerate(self.intervals[layer]) if state(i) == "unstable"]:
+            ends = []
+            for which, sign in enumerate((ONE, -ONE)):
+                row = [sign if i == j else ZERO for i in range(width)]
+                by = slopes[(layer, j)][which] if (layer, j) in slopes else lambda layer, j: None
+                ends.append(self.largest_at(self.push_back(layer, row, by, None)))
+            self.intervals[layer][j] = narrowed(self.intervals[layer][j], -ends[1], ends[0])
+
+    def push_back(self, layer, row, slopes, multipliers):
+        """A function of the inputs above `row · g` of a layer: its constant and its slopes."""
+        constant = ZERO
+        for behind in range(layer, 0, -1):
+            row, constant = pull_back(self.layers[behind], row, constant)
+            before = list(row)
+            for j, q in enumerate(before):
+                low, high = self.intervals[behind - 1][j]
+                now = state((low, high))
+                if now != "unstable":
+                    row[j] = q if now == "on" else ZERO
+                elif q < 0:
+                    slope = slopes(behind - 1, j)
+                    row[j] = q * (slope if slope is not None else ONE if high > -low * RATHER_ON else ZERO)
+                elif q > 0:
+                    row[j] = F(float(q * high / (high - low)))
+                    constant += max(-row[j] * low, (q - row[j]) * high)
+            for k, (at_layer, j, on) in enumerate(self.place.signs):
+                if at_layer != behind - 1:
+                    continue
+                if multipliers is None:
+                    slope = slopes(behind - 1, j)
+                    if slope is not None and before[j] < 0:
+                        row[j] = before[j] * slope
+                elif k < len(multipliers):
+                    row[j] += multipliers[k] if on else -multipliers[k]
+        return tuple(reversed(pull_back(self.layers[0], row, constant)))
+
+    def largest(self, line):
+        constant, slopes = line
+        ends = zip(slopes, self.place.lower, self.place.upper)
+        return constant + sum((s * (u if s > 0 else l) for s, l, u in ends if s), ZERO)
+
+    def largest_at(self, line):
+        own = self.largest(line)
+        return max([self.beyond(line, cut, own) for cut in self.place.cuts], default=own)
+
+    def beyond(self, line, cut, own):
+        """The same where a cut is not negative; any price will do."""
+        v, a = [float(x) for x in line[1]], [float(x) for x in cut[1]]
+        lower, upper = [float(x) for x in self.place.lower], [float(x) for x in self.place.upper]
+
+        def rises(price):
+            corner = (y * (u if x + price * y > 0 else l) for x, y, l, u in zip(v, a, lower, upper))
+            return float(cut[0]) + sum(corner) >= 0
+
+        steepest = max(map(abs, a), default=0.0)
+        high = max(map(abs, v), default=0.0) / steepest / 4 if steepest else 0.0
+        if rises(0.0) or high <= 0:
+            return own
+        low = 0.0
+        for _ in range(16):
+            if rises(high):
+                break
+            low, high = high, 2 * high
+        for _ in range(24):
+            middle = (low + high) / 2
+            low, high = (low, middle) if rises(middle) else (middle, high)
+        price = F(high)
+        return min(own, self.largest((line[0] + price * cut[0], [x + price * y for x, y in zip(line[1], cut[1])])))
+
+
+class BoxTree:
+    """Why no point of a case's box has its property."""
+
+    def __init__(self, layers, case, tree):
+        self.layers, self.case, self.slopes = layers, case, {}
+        for entry in tree.get("slopes", []):
+            layer, j = natural(*entry["neuron"])
+            self.slopes[(layer, j)] = (slope_table(entry["above"]), slope_table(entry["below"]))
+        lower, upper = ([F(x) for x in case[name]] for name in ("lower", "upper"))
+        self.nodes, self.leaves = tree["nodes"], 0
+        waiting = [(BoxPlace(None, lower, upper, [], [], 0), set(range(len(case["any_of"]))))]
+        for node in self.nodes:
+            if not waiting:
+                raise Wrong("a node is behind the tree")
+            place, still_open = waiting.pop()
+            still_open = self.close(place, node, still_open)
+            sides = self.sides(place, node, still_open)
+            if sides is None:
+                self.leaves += 1
+                if still_open:
+                    raise Wrong("a leaf leaves a conjunction open")
+            else:
+                waiting += [(side, still_open) for side in reversed(sides)]
+        if waiting:
+            raise Wrong("the tree is not complete")
+
+    def region(self, place):
+        if place.region is None:
+            place.region = BoxRegion(self, place, self.region(place.parent) if place.parent else None)
+        return place.region
+
+    def close(self, place, node, still_open):
+        still_open = set(still_open)
+        if not still_open:
+            return still_open
+        try:
+            self.region(place)
+        except Empty:
+            return set()
+        for combination in node.get("refuted", []):
+            (of,) = natural(combination["of"])
+            if of >= len(self.case["any_of"]):
+                raise Wrong("there is no such conjunction")
+            if of in still_open:
+                line, is_strict = self.line(place, combination)
+                value = self.region(place).largest(line)
+                if value > 0 or value == 0 and not is_strict:
+                    raise Wrong(f"conjunction {of} is not refuted: at most {float(value)}")
+                still_open.remove(of)
+        return still_open
+
+    def line(self, place, combination):
+        rows = self.case["any_of"][natural(combination["of"])[0]]
+        weights, constant, is_strict = [ZERO] * self.outputs(), ZERO, False
+        multipliers = [F(x) for x in combination.get("signs", [])]
+        for row, weight in combination.get("rows") or [(0, 1)]:
+            natural(row)
+            weight = F(weight)
+            if weight < 0 or any(x < 0 for x in multipliers):
+                raise Wrong("a weight is negative")
+            constant += weight * F(rows[row]["constant"])
+            for output, of_output in rows[row]["terms"]:
+                natural(output)
+                weights[output] += weight * F(of_output)
+            is_strict |= weight > 0 and rows[row].get("strict", False)
+        slopes = slope_table(combination.get("slopes", []))
+        line = self.region(place).push_back(len(self.layers) - 1, weights, slopes, multipliers)
+        return (line[0] + constant, line[1]), is_strict
+
+    def outputs(self):
+        return len(image_of(self.layers[-1], [(ZERO, ZERO)] * self.width(len(self.layers) - 1)))
+
+    def width(self, layer):
+        kind, numbers = self.layers[layer][0]
+        return len(numbers[0]) if kind == "dense" else len(numbers)
+
+    def sides(self, place, node, still_open):
+        split_input, neuron = node.get("input"), node.get("neuron")
+        if split_input is None and neuron is None:
+            return None
+        if split_input is not None and neuron is not None:
+            raise Wrong("a node has two splits")
+        cuts = []
+        of_cuts = {cut["of"]: cut for cut in reversed(node.get("cuts", []))}
+        if still_open and still_open <= set(of_cuts):
+            cuts = [self.line(place, of_cuts[of])[0] for of in sorted(still_open)]
+        sides = []
+        for first in (True, False):
+            lower, upper, signs = list(place.lower), list(place.upper), list(place.signs)
+            if neuron is not None:
+                layer, j = natural(*neuron)
+                if layer >= len(self.layers) - 1 or j >= self.width(layer + 1):
+                    raise Wrong("there is no such neuron")
+                signs.append((layer, j, first))
+            else:
+                (i,) = natural(split_input[0])
+                at = F(split_input[1])
+                if first:
+                    lower[i] = max(lower[i], at)
+                else:
+                    upper[i] = min(upper[i], at)
+            fresh_from = 0 if neuron is None else neuron[0] + 1
+            sides.append(BoxPlace(place, lower, upper, signs, cuts, fresh_from))
+        return sides
+
+
+def check_property(model, proof):
+    """What a proof about a property shows, over the real numbers."""
+    inputs, layers, sha256 = model
+    if proof["model_sha256"] != sha256:
+        raise Wrong("it is about another model")
+    if len(proof["cases"]) != len(proof["trees"]):
+        raise Wrong("it does not have one tree for each case")
+    shown = []
+    for case, tree in zip(proof["cases"], proof["trees"]):
+        if any(l > u for l, u in zip(case["lower"], case["upper"])):
+            shown.append("an empty box")
+            continue
+        if not len(case["lower"]) == len(case["upper"]) == inputs:
+            raise Wrong("its inputs do not fit the model")
+        shown.append(f"unsat ({BoxTree(layers, case, tree).leaves} leaves)")
+    return "; ".join(shown) or "no case"
+
+
 def check(model, path):
     """What a proof shows."""
     stored = open(path, "rb").read()
     proof = json.loads(gzip.decompress(stored) if stored[:2] == b"\x1f\x8b" else stored)
+    if proof.get("schema") == "rw-adv-property-proof/1":
+        return check_property(model, proof)
     if proof.get("schema") != "rw-adv-proof/2":
         raise Unsupported(f"{path}: is a {proof.get('schema')!r}")
     inputs, layers, sha256 = model

@@ -101,6 +101,11 @@ impl<'f> Budget<'f> {
         Self { limit: Some(elapsed + left / 10), ..*self }
     }
 
+    /// Whether it counts the CPU time of its thread.
+    pub fn counts_cpu(&self) -> bool {
+        self.cpu_started.is_some()
+    }
+
     /// Whether the work was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -13,6 +13,7 @@ use crate::judge::{Judge, JudgeError, Judgement, Verdict};
 use crate::observer::Observer;
 use crate::onnx::OnnxModel;
 use crate::problem::{Objective, PropertyRow};
+use crate::proof::{BoxTreeProof, CaseStatement};
 use crate::sets::{Constraint, Domain, InputSet};
 use crate::solve::{Decision, Goal, Solution, SolveError, SolveOptions, Solver, Stop};
 use crate::tolerance;
@@ -85,6 +86,8 @@ pub struct VerifyAnswer {
     pub lps: usize,
     /// Why work ended.
     pub stop: Stop,
+    /// What proves that there is no counterexample, if that is so and was to be kept: of each case what is shown, and why.
+    pub proof: Option<Vec<(CaseStatement, BoxTreeProof)>>,
 }
 
 /// Why there is no answer.
@@ -198,7 +201,27 @@ impl Verification {
         let counterexample = witness.map(|inputs| self.counterexample(inputs)).transpose()?;
         let network = self.query.network().cloned();
         let answer = VerifyAnswer::of_cases(&of_cases, counterexample, budget);
-        Ok(VerifyAnswer { network, ..answer })
+        let is_kept = self.options.proofs && answer.result == VerifyResult::Unsat;
+        let proof = if is_kept { self.proof(of_cases) } else { None };
+        Ok(VerifyAnswer { network, proof, ..answer })
+    }
+
+    /// What proves that no case has a counterexample, if there is a proof of each.
+    fn proof(&self, of_cases: Vec<CaseAnswer>) -> Option<Vec<(CaseStatement, BoxTreeProof)>> {
+        let proven = |(case, answer): (usize, CaseAnswer)| {
+            let InputCase { domain, property } = self.query.case(case);
+            Some((CaseStatement::new(&domain, &property)?, answer.tree?))
+        };
+        of_cases.into_iter().enumerate().map(proven).collect()
+    }
+
+    /// What a proof would state: the cases of the file. `None` if a set is no box.
+    pub fn statement(query: &VnnlibQuery) -> Option<Vec<CaseStatement>> {
+        let case = |case: usize| {
+            let InputCase { domain, property } = query.case(case);
+            CaseStatement::new(&domain, &property)
+        };
+        (0..query.case_count()).map(case).collect()
     }
 
     fn counterexample(&self, inputs: Vec<f32>) -> Result<Counterexample, VerifyError> {
@@ -228,8 +251,9 @@ impl Verification {
         };
         let solver = Solver::new(self.judge.clone(), set, &self.options);
         let seed = self.options.search.seed;
-        let decision = solver.decide(&property, seed, budget, observer)?;
+        let mut decision = solver.decide(&property, seed, budget, observer)?;
         known.add(&decision);
+        known.tree = decision.tree.take();
         Ok(Some(decision.judgement))
     }
 }
@@ -297,6 +321,7 @@ struct CaseAnswer {
     nodes: usize,
     starts: usize,
     lps: usize,
+    tree: Option<BoxTreeProof>,
 }
 
 impl CaseAnswer {
@@ -360,6 +385,7 @@ impl VerifyAnswer {
             starts: sum(|case| case.starts),
             lps: sum(|case| case.lps),
             stop,
+            proof: None,
         }
     }
 }

@@ -29,7 +29,10 @@ mod slopes;
 mod tests;
 
 pub use bounded_part::{BoundedPart, Cut, CutBy};
-pub use boxes::{BoundedBox, BoxBounds, BoxPart, BoxQuestions, BoxScratch, SplitBy};
+pub use boxes::{
+    BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch, NeuronDigits,
+    RowCombination, SlopeDigits, SplitBy,
+};
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};
 pub use certified::{BoundMethod, CertifiedBound, EmptyPart, PartBound};

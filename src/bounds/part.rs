@@ -80,6 +80,11 @@ impl Part {
         self.0.depth
     }
 
+    /// The last side that leads to it. `None` for the whole set.
+    pub fn last_side(&self) -> Option<SplitSide> {
+        self.0.last.as_ref().map(|(side, _)| *side)
+    }
+
     /// The sides that lead to it from the whole set, in order.
     pub fn sides(&self) -> Vec<SplitSide> {
         let mut sides = Vec::with_capacity(self.depth());

@@ -10,10 +10,14 @@ use flate2::read::MultiGzDecoder;
 use rw_adv::bounds::Arithmetic;
 use rw_adv::data::{DataSource, Dataset, Split};
 use rw_adv::onnx::OnnxModel;
-use rw_adv::proof::{ProofFile, SCHEMA, Statement, check};
+use rw_adv::proof::{CaseStatement, ProofFile, RowStatement, SCHEMA, Statement, check};
 use rw_adv::record::json;
+use rw_adv::verify::Verification;
+use rw_adv::vnnlib::VnnlibQuery;
 use rw_adv_check::format::Statement as CheckedStatement;
-use rw_adv_check::{Model, Theorem};
+use rw_adv_check::property::{PropertyCase, PropertyProof, Row};
+use rw_adv_check::{AnyProof, EXPECTED, Model, read_any};
+use sha2::{Digest, Sha256};
 
 #[derive(clap::Args)]
 pub struct CheckProofArgs {
@@ -31,8 +35,13 @@ pub struct CheckProofArgs {
     /// Which set of an MNIST directory: train or test
     #[arg(long, requires = "data", default_value_t = Split::Test)]
     split: Split,
+    /// The property file (.vnnlib or .vnnlib.gz) that the proofs are about: their cases must be those of the file
+    ///
+    /// Without it the property is what the proof says. Its boxes and rows are in the proof.
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    property: Option<PathBuf>,
     /// What every proof must be about: delta=5, norm=l1, image=4, predicted=7, target=9, model=SHA-256, centre=SHA-256, verdict=robust,
-    /// bound=-0.5 (or lower)
+    /// bound=-0.5 (or lower); of a proof about a property: model=SHA-256, property=SHA-256, verdict=unsat
     ///
     /// May be repeated. A proof that is about something else counts as one that does not hold. Without verdict=robust a proof may show any
     /// bound.
@@ -53,9 +62,9 @@ pub struct CheckProofArgs {
 fn expectation(text: &str) -> Result<String, String> {
     let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, as in delta=5")?;
     let (key, value) = (key.trim(), value.trim());
-    match Theorem::KEYS.contains(&key) {
+    match EXPECTED.contains(&key) {
         true => Ok(format!("{key}={value}")),
-        false => Err(format!("'{key}' is none of {}", Theorem::KEYS.join(", "))),
+        false => Err(format!("'{key}' is none of {}", EXPECTED.join(", "))),
     }
 }
 
@@ -119,21 +128,50 @@ impl<'a> ProofReader<'a> {
                 Ok(replay(model, &proof).map_err(|error| format!("{error:#}")))
             }
             Self::Independent { model, data, args } => {
-                let proof = rw_adv_check::read_proof(file).map_err(Error::msg)?;
-                if let (Some(data), CheckedStatement::Image(image)) = (data, &proof.statement)
+                let proof = read_any(file).map_err(Error::msg)?;
+                if let (Some(data), AnyProof::Bound(proof)) = (data, &proof)
+                    && let CheckedStatement::Image(image) = &proof.statement
                     && (image.image >= data.len()
                         || data.sample(image.image)?.pixels != image.original)
                 {
                     return Ok(Err(format!("its image is not image {} of the data", image.image)));
                 }
-                let theorem = rw_adv_check::check(model, &proof, args.exact);
-                Ok(theorem.and_then(|theorem| {
-                    args.expect.iter().try_for_each(|expected| theorem.expect(expected))?;
-                    Ok(theorem.to_string())
-                }))
+                if let Some(property) = &args.property {
+                    let AnyProof::Property(proof) = &proof else {
+                        return Ok(Err("it is not about a property".into()));
+                    };
+                    if !is_about(proof, property)? {
+                        return Ok(Err(format!(
+                            "its cases are not those of {}",
+                            property.display()
+                        )));
+                    }
+                }
+                Ok(proof.check(model, args.exact, &args.expect))
             }
         }
     }
+}
+
+/// Whether a proof is about the cases of a property file.
+fn is_about(proof: &PropertyProof, property: &Path) -> Result<bool> {
+    let bytes = fs::read(property).with_context(|| property.display().to_string())?;
+    let stated = Verification::statement(&VnnlibQuery::read(property)?);
+    let Some(stated) = stated else { return Ok(false) };
+    let row = |a: &RowStatement, b: &Row| {
+        (&a.terms, a.constant, a.strict) == (&b.terms, b.constant, b.strict)
+    };
+    let rows = |a: &Vec<RowStatement>, b: &Vec<Row>| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| row(a, b))
+    };
+    let case = |a: &CaseStatement, b: &PropertyCase| {
+        let same_box = (&a.lower, &a.upper) == (&b.lower, &b.upper);
+        let any_of = || a.any_of.iter().zip(&b.any_of).all(|(a, b)| rows(a, b));
+        same_box && a.any_of.len() == b.any_of.len() && any_of()
+    };
+    let same_cases = stated.len() == proof.cases.len()
+        && stated.iter().zip(&proof.cases).all(|(a, b)| case(a, b));
+    Ok(same_cases && proof.property_sha256 == hex::encode(Sha256::digest(bytes)))
 }
 
 /// The files named, and those in the directories named, in order.

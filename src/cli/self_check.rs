@@ -33,6 +33,11 @@ impl CheckedModel<'_> {
 }
 
 impl SelfCheckArgs {
+    /// Whether it was asked for in so many words.
+    pub fn is_asked(&self) -> bool {
+        self.check_proofs.as_deref() == Some("yes")
+    }
+
     /// The checker, if it was asked for, or if there is a `guard`.
     pub fn open(&self, model: &CheckedModel, guard: bool) -> Result<Option<SelfCheck>> {
         match self.check_proofs.as_deref() {

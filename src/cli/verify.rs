@@ -14,7 +14,7 @@ use rw_adv::record::json::{self, Fields};
 use rw_adv::record::{RecordedResult, VerifyInstance, VerifyRecord, VerifySettings};
 use rw_adv::report::text;
 use rw_adv::report::text::verify::ResultWords;
-use rw_adv::run::{Batch, BatchResult, VerifyItem, VerifyJob};
+use rw_adv::run::{Batch, BatchResult, PropertyProofFiles, VerifyItem, VerifyJob};
 use rw_adv::search::SearchOptions;
 use rw_adv::solve::{BranchLimits, Goal, SolveOptions};
 use rw_adv::tolerance::OPTIMAL_GAP;
@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 
 use super::run_args::{RunArgs, show_plan};
 use super::screen::Screen;
+use super::self_check::SelfCheckArgs;
 use super::terminal::{ProgressSink, Terminal};
 use crate::interrupt::catch_interrupts;
 use crate::values::at_least_one;
@@ -53,6 +54,15 @@ pub struct VerifyArgs {
     /// Bound at most so many parts of each conjunction's set [default: as many as it takes]
     #[arg(long, value_name = "NODES", value_parser = at_least_one, hide_short_help = true)]
     nodes: Option<usize>,
+    /// Write a proof of every unsat to a new directory, for `rw-adv check-proof`
+    ///
+    /// One file for each instance, NUMBER_MODEL_PROPERTY.json.gz. Bounds are made so that they can be proven: that may take more parts, and the
+    /// proofs take memory until they are written. There are no proofs of properties that have linear conditions on several inputs, nor for models that the checker does not read;
+    /// a warning tells.
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    proof: Option<PathBuf>,
+    #[command(flatten)]
+    self_check: SelfCheckArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -82,7 +92,8 @@ pub fn run(args: VerifyArgs, screen: Screen) -> Result<ExitCode> {
     let clock = Budget::unlimited();
     args.run.start_threads()?;
     let items = args.items()?;
-    let job = VerifyJob::new(args.options(items.len()), args.output.clone());
+    let mut job = VerifyJob::new(args.options(items.len()), args.output.clone());
+    job.self_check = args.self_check.is_asked();
     let settings = args.settings(&items, &job.options)?;
     let destination = args.run.out.destination()?;
     if args.run.dry_run {
@@ -90,6 +101,7 @@ pub fn run(args: VerifyArgs, screen: Screen) -> Result<ExitCode> {
     }
     // What is written to is opened before anything is computed.
     let results = args.results.as_ref().map(|path| open(path)).transpose()?;
+    job.proofs = args.open_proofs()?;
     let batch = Batch::open(&job, items, settings, &destination)?;
     catch_interrupts()?;
     if args.instances.is_none() {
@@ -135,7 +147,18 @@ impl VerifyArgs {
         let parallel = instances < rayon::current_num_threads();
         let nodes = self.nodes.unwrap_or(usize::MAX);
         let branch = Some(BranchLimits { nodes, gap: OPTIMAL_GAP, parallel });
-        SolveOptions { search, goal: Goal::Verdict, branch, ..SolveOptions::default() }
+        let proofs = self.proof.is_some() || self.self_check.is_asked();
+        SolveOptions { search, goal: Goal::Verdict, branch, proofs, ..SolveOptions::default() }
+    }
+
+    /// Where proofs go. Those of a run that is continued, or shared, are there already.
+    fn open_proofs(&self) -> Result<Option<PropertyProofFiles>> {
+        let Some(directory) = &self.proof else { return Ok(None) };
+        let opened = match self.run.out.is_continued() {
+            true => PropertyProofFiles::resume(directory, self.run.out.is_shared()),
+            false => PropertyProofFiles::create(directory),
+        };
+        Ok(opened.map(Some)?)
     }
 
     fn items(&self) -> Result<Vec<VerifyItem>> {

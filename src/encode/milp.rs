@@ -119,7 +119,11 @@ impl<'p> Milp<'p> {
             stopped.set(stopped.get() || answer.is_break());
         };
         let stop = || stopped.get() || budget.is_spent();
-        let mut callbacks = Callbacks { on_improvement: &mut tell, should_stop: &stop };
+        let cancelled = || budget.is_cancelled();
+        // Where the thread's own time counts, the solver stays on it.
+        let gives_up: Option<&dyn Fn() -> bool> =
+            if budget.counts_cpu() { None } else { Some(&cancelled) };
+        let mut callbacks = Callbacks { on_improvement: &mut tell, should_stop: &stop, gives_up };
         let outcome =
             lp.solve_with_callbacks(budget.wall_left(), Simplex::Choose, Some(&mut callbacks))?;
         work.lps += 1;

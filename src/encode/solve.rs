@@ -62,7 +62,8 @@ pub(super) fn solve(
     work.lps += 1;
     // The solver's own limit is on the wall clock, which may be another one than the budget's; it also has to be told that the work was cancelled.
     let (mut nothing, should_stop) = (|_: &[f64]| (), || budget.is_spent());
-    let mut callbacks = Callbacks { on_improvement: &mut nothing, should_stop: &should_stop };
+    let mut callbacks =
+        Callbacks { on_improvement: &mut nothing, should_stop: &should_stop, gives_up: None };
     let outcome = lp.solve_with_callbacks(budget.wall_left(), simplex, Some(&mut callbacks))?;
     work.operations += lp.iterations() * (lp.rows() + lp.cols());
     match outcome {

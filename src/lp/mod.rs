@@ -16,6 +16,7 @@
 //! # Ok::<(), rw_adv::lp::LpError>(())
 //! ```
 
+mod apart;
 mod basis;
 mod check;
 mod entries;

@@ -72,6 +72,9 @@ impl ClaimedBound {
 /// Why there is no answer: the model was handed something that is not a linear program, or the solver refused a call.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LpError {
+    /// A caller gave up a solve, and the model went with it.
+    #[error("the model was given up with its last solve")]
+    GivenUp,
     /// A cost, bound, coefficient or start value is NaN.
     #[error("the {what} at position {position} is not a number")]
     NotANumber {

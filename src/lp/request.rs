@@ -18,4 +18,6 @@ pub struct Callbacks<'c> {
     pub on_improvement: &'c mut dyn FnMut(&[f64]),
     /// Is asked now and then whether to stop.
     pub should_stop: &'c dyn Fn() -> bool,
+    /// Is asked whether the caller wants an answer at once, whatever the solver is doing. Only with integer columns; without it the caller waits.
+    pub gives_up: Option<&'c dyn Fn() -> bool>,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::apart::run_apart;
 use super::highs::RunStatus;
 use super::model::LpModel;
 use super::outcome::{ClaimedBound, LpError, LpOutcome, LpProgress, LpSolution};
@@ -45,7 +46,10 @@ impl LpModel {
             return Ok(self.program.solve_without_cols());
         }
         let status = if self.program.is_milp() {
-            self.run_milp(time_limit, start, callbacks)?
+            let Some(status) = self.run_milp(time_limit, start, callbacks)? else {
+                return Ok(LpOutcome::Limit(LpProgress { incumbent: None, bound: None }));
+            };
+            status
         } else {
             self.run_lp(time_limit, simplex, callbacks)?
         };
@@ -64,20 +68,30 @@ impl LpModel {
         })
     }
 
+    /// Runs branch and bound. `None` if the caller gave up: then the model is of no use any more.
     fn run_milp(
         &mut self,
         time_limit: Option<Duration>,
         start: Option<Vec<f64>>,
         callbacks: Option<&mut Callbacks<'_>>,
-    ) -> Result<RunStatus, LpError> {
+    ) -> Result<Option<RunStatus>, LpError> {
         self.highs.set_run_options(seconds(time_limit), Simplex::Dual, None)?;
         // Branch and bound would take what an earlier solve left for a start.
         match start.filter(|start| start.len() == self.cols()) {
             Some(start) => self.highs.set_start(&start)?,
             None => self.highs.clear_solver()?,
         }
-        let status = self.highs.run(callbacks);
-        self.iterations = self.highs.iterations();
+        let status = match callbacks {
+            Some(callbacks) if callbacks.gives_up.is_some() => {
+                run_apart(&mut self.highs, callbacks)
+            }
+            callbacks => Some(self.highs.run(callbacks)),
+        };
+        match status {
+            Some(_) => self.iterations = self.highs.iterations(),
+            // The rows and columns went with the solver.
+            None => self.fault = Some(LpError::GivenUp),
+        }
         Ok(status)
     }
 

@@ -60,6 +60,9 @@ pub struct VerifyRecord {
     pub stop: Stop,
     /// The seed of the search.
     pub seed: u64,
+    /// The file of the proof of `unsat`, if one was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
     /// The network as a file in VNN-LIB 2.0 declares it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkDeclaration>,
@@ -140,6 +143,7 @@ impl VerifyRecord {
             seconds,
             stop: known.map_or(Stop::Trouble, |answer| answer.stop),
             seed,
+            proof: None,
             network: known.and_then(|answer| answer.network.clone()),
             inputs,
             outputs,
@@ -224,6 +228,7 @@ mod tests {
             starts: 3,
             lps: 4,
             stop: Stop::Robust,
+            proof: None,
         }
     }
 

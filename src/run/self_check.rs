@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rw_adv_check::{Model, check, parse_proof};
+use rw_adv_check::{Model, check, check_property, parse_proof, parse_property_proof};
 
 use super::error::StoreError;
 use super::proof::{image_statement, proof_text};
@@ -85,6 +85,15 @@ impl SelfCheck {
     pub fn check_maximum(&self, problem: &Problem, claimed: Claimed) -> Result<(), StoreError> {
         let statement = Statement::Domain(DomainStatement::new(problem));
         self.check(statement, claimed, "the maximum".into())
+    }
+
+    /// Checks a proof that no input has a property, as its file would hold it.
+    ///
+    /// # Errors
+    /// When it does not hold.
+    pub fn check_property(&self, text: &[u8]) -> Result<(), String> {
+        let proof = parse_property_proof(text)?;
+        check_property(&self.model, &proof, false).map(|_| ())
     }
 
     fn check(

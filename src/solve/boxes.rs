@@ -12,6 +12,7 @@ use crate::budget::Budget;
 use crate::network::Network;
 use crate::observer::{Observer, Phase};
 use crate::problem::{Candidate, Conjunction};
+use crate::proof::BoxTreeProof;
 use crate::sets::InputSet;
 
 /// A bound that is told without its constant, and gets it back, loses this much of the constant's magnitude at most.
@@ -39,11 +40,6 @@ pub(super) fn first_slice<'b>(budget: &Budget<'b>) -> Budget<'b> {
     budget.tenth().capped(Some(budget.elapsed() + FIRST_SLICE))
 }
 
-/// Whether questions about a set are decided here.
-fn is_suited(solver: &Solver) -> bool {
-    solver.set.is_box() && !solver.options.proofs
-}
-
 impl BoxDecider {
     /// The bound of the whole box for conjunctions. `None` if the set is no box, or nothing is to be split.
     pub fn of_conjunctions(
@@ -52,25 +48,27 @@ impl BoxDecider {
         budget: &Budget,
     ) -> Option<Self> {
         let limits = solver.options.branch?;
-        if !is_suited(solver) || conjunctions.is_empty() {
+        if !solver.set.is_box() || conjunctions.is_empty() {
             return None;
         }
         let cutoff = cutoff_of(conjunctions);
         let questions = BoxQuestions::conjunctions(conjunctions.iter());
-        Some(Self::new(solver.judge.network(), &solver.set, (questions, cutoff), limits, budget))
+        let (network, proves) = (solver.judge.network(), solver.options.proofs);
+        Some(Self::new((network, &solver.set), (questions, cutoff), proves, limits, budget))
     }
 
     fn new(
-        network: &Network,
-        set: &InputSet,
+        (network, set): (&Network, &InputSet),
         (questions, cutoff): (BoxQuestions, f64),
+        proves: bool,
         BranchLimits { nodes, parallel, .. }: BranchLimits,
         budget: &Budget,
     ) -> Self {
         let begun = budget.elapsed();
         let kind = (Arithmetic::F32, SplitBy::suited_to(network));
         let mut scratch = BoxScratch::default();
-        let (bounds, root) = BoxBounds::new(network, set, questions, kind, cutoff, &mut scratch);
+        let make = if proves { BoxBounds::with_evidence } else { BoxBounds::new };
+        let (bounds, root) = make(network, set, questions, kind, cutoff, &mut scratch);
         let options = BoxTreeOptions { nodes, cutoff, parallel };
         let tree = BoxTree::new(Arc::new(bounds), root, options, budget);
         let time = budget.elapsed() - begun;
@@ -100,6 +98,11 @@ impl BoxDecider {
         });
         *time += budget.elapsed() - begun;
         stop
+    }
+
+    /// What proves that no question has such a value, if that is so and was to be kept. `conjunctions` says which one each question is.
+    pub fn take_proof(&mut self, stop: BranchStop, conjunctions: &[usize]) -> Option<BoxTreeProof> {
+        self.tree.take_proof(stop, conjunctions)
     }
 
     /// What came of it, the witness if there is one, and how long it took.

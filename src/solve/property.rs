@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::judge::{Judgement, Verdict};
 use crate::observer::Observer;
 use crate::problem::{Candidate, Conjunction, Objective, Property};
+use crate::proof::BoxTreeProof;
 
 /// The answer to a property.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Decision {
     /// What is known about the conjunctions, in their order. Once there is a witness, that one's only, or none's if it was found before
     /// anything was begun.
     pub solutions: Vec<Solution>,
+    /// What proves that no input of the set has the property, if that is so, was to be kept, and the set is a box.
+    pub tree: Option<BoxTreeProof>,
     /// Why work ended.
     pub stop: Stop,
 }
@@ -44,6 +47,7 @@ pub(super) fn decide(
         verdict: Verdict::Robust,
         judgement: first,
         solutions: Vec::new(),
+        tree: None,
         stop: Stop::Robust,
     };
     if decision.judgement.witness().is_some() {
@@ -54,7 +58,8 @@ pub(super) fn decide(
     let asked = Asked { solver, property, seed, observer };
     let tasks = property.any_of.iter().filter(|all| !all.all_of.is_empty());
     let mut tasks: Vec<Task> = tasks.map(|all| asked.task(all)).collect();
-    if let Some(at) = asked.work(&mut tasks, budget) {
+    let found = asked.work(&mut tasks, budget, &mut decision.tree);
+    if let Some(at) = found {
         tasks = vec![tasks.swap_remove(at)];
     }
     for task in tasks {
@@ -128,13 +133,18 @@ impl Asked<'_> {
     }
 
     /// Attacks all, bounds all, searches all (two ways), branches on all that are left. The task that has a witness, as soon as one has.
-    fn work(&self, tasks: &mut [Task], budget: &Budget) -> Option<usize> {
+    fn work(
+        &self,
+        tasks: &mut [Task],
+        budget: &Budget,
+        proof: &mut Option<BoxTreeProof>,
+    ) -> Option<usize> {
         for (at, task) in tasks.iter_mut().enumerate() {
             if task.step(self, budget, |pipeline, _| pipeline.attack()) {
                 return Some(at);
             }
         }
-        if let Some(found) = self.work_on_box(tasks, budget) {
+        if let Some(found) = self.work_on_box(tasks, budget, proof) {
             return found;
         }
         for task in &mut *tasks {
@@ -199,7 +209,12 @@ impl Asked<'_> {
     }
 
     /// The same where the set is a box: one tree for all tasks. `None` if it is none.
-    fn work_on_box(&self, tasks: &mut [Task], budget: &Budget) -> Option<Option<usize>> {
+    fn work_on_box(
+        &self,
+        tasks: &mut [Task],
+        budget: &Budget,
+        proof: &mut Option<BoxTreeProof>,
+    ) -> Option<Option<usize>> {
         // Bounding a whole box looks at no clock.
         if budget.is_spent() {
             return None;
@@ -227,6 +242,9 @@ impl Asked<'_> {
             }
             stop = grow(budget);
         }
+        // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
+        let is_all = open.len() == self.property.any_of.len();
+        *proof = if is_all { decider.take_proof(stop, &open) } else { None };
         let (result, witness, time) = decider.finish(stop);
         let (bound, stop) = (result.bound, Stop::of_branch(result.stop, Stop::Robust));
         if let Some(first) = open.first() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::number::{Number, gamma};
+use crate::relax::Interval;
 
 /// Whose results are bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +122,25 @@ impl<N: Number> Matrix<N> {
                 N::sum_up(row, &values)
             }
         }
+    }
+
+    /// At most and at least `Σ weight · value` of a row, where values are within intervals, and have at most these magnitudes.
+    fn range(&self, j: usize, inputs: &[Interval<N>], largest: &[N]) -> (N, N) {
+        let (columns, row) = self.row(j);
+        let (mut lower, mut upper, mut size) = (N::zero(), N::zero(), N::zero());
+        for (k, weight) in row.iter().enumerate() {
+            let i = columns.map_or(k, |columns| columns[k]);
+            let Interval { lower: low, upper: high } = &inputs[i];
+            let (low, high) = if *weight < N::zero() { (high, low) } else { (low, high) };
+            lower = lower.add(&weight.mul(low));
+            upper = upper.add(&weight.mul(high));
+            size = size.add(&weight.magnitude().mul(&largest[i]));
+        }
+        // All three are rounded to nearest.
+        let gamma = N::of(N::gamma(2 * row.len() + 2).min(HUGE));
+        let size = size.add_up(&size.mul_up(&gamma));
+        let off = size.mul_up(&gamma).add_up(&N::of(N::TINY * (row.len() as f64 + 1.0)));
+        (lower.sub_down(&off), upper.add_up(&off))
     }
 
     /// A row with all inputs.
@@ -340,9 +360,18 @@ impl<N: Number> Affine<N> {
         let (one, at_least_one) = (N::of(1.0), |x: &N| x.magnitude().larger(&N::of(1.0)));
         match &self.step {
             Step::Matrix(matrix) => {
-                let large = matrix.map(at_least_one);
-                let most = (0..self.outputs).map(|j| large.row(j).1.len()).max().unwrap_or(0);
-                ((0..self.outputs).map(|j| large.sum_up(j, inputs)).collect(), most + 1)
+                let most = (0..self.outputs).map(|j| matrix.row(j).1.len()).max().unwrap_or(0);
+                let reach = |j: usize| {
+                    let (columns, row) = matrix.row(j);
+                    let input = |k: usize| &inputs[columns.map_or(k, |columns| columns[k])];
+                    let terms = row.iter().enumerate();
+                    let sum = terms
+                        .fold(N::zero(), |sum, (k, w)| sum.add(&at_least_one(w).mul(input(k))));
+                    // Rounded to nearest, and everything is positive.
+                    let more = sum.mul_up(&N::of(N::gamma(2 * row.len() + 2).min(HUGE)));
+                    sum.add_up(&more)
+                };
+                ((0..self.outputs).map(reach).collect(), most + 1)
             }
             Step::Scale(factors) => {
                 let factor = |j: usize| at_least_one(&factors[j]).add_up(&self.off[j]);
@@ -382,12 +411,9 @@ impl<N: Number> Affine<N> {
     /// Functions of its results, one row of coefficients each, become functions of its inputs that are not below them.
     pub fn pull_back(&self, errors: &StepErrors<N>, rows: Vec<N>, constants: &mut [N]) -> Vec<N> {
         for (constant, row) in constants.iter_mut().zip(rows.chunks(self.outputs)) {
-            *constant = constant.add_up(&errors.always);
-            for (q, error) in row.iter().zip(&errors.each) {
-                if *q != N::zero() {
-                    *constant = constant.add_up(&q.magnitude().mul_up(error));
-                }
-            }
+            let magnitudes: Vec<N> = row.iter().map(N::magnitude).collect();
+            let lost = N::sum_up(&magnitudes, &errors.each).add_up(&errors.always);
+            *constant = constant.add_up(&lost);
         }
         match &self.step {
             Step::Matrix(matrix) => matrix.pull_back(&rows, constants.len()),
@@ -396,13 +422,41 @@ impl<N: Number> Affine<N> {
                 rows.iter().zip(factors).map(|(q, factor)| q.mul(factor)).collect()
             }
             Step::Shift(by) => {
+                // Rounded to nearest: a sum of so many products is off by what the errors have for that already.
                 for (constant, row) in constants.iter_mut().zip(rows.chunks(self.outputs)) {
-                    for (q, by) in row.iter().zip(by).filter(|(q, _)| **q != N::zero()) {
-                        *constant = constant.add_up(&q.mul_up(by));
-                    }
+                    let terms = row.iter().zip(by);
+                    let sum = terms.fold(N::zero(), |sum, (q, by)| sum.add(&q.mul(by)));
+                    *constant = constant.add_up(&sum);
                 }
                 rows
             }
         }
+    }
+
+    /// What its results may be, if its inputs are within intervals and [`Affine::errors`] are those of that.
+    pub fn ranges(&self, errors: &StepErrors<N>, inputs: &[Interval<N>]) -> Vec<Interval<N>> {
+        let larger = |x: &Interval<N>| x.lower.magnitude().larger(&x.upper.magnitude());
+        let largest: Vec<N> = inputs.iter().map(larger).collect();
+        let range = |j: usize| {
+            let (lower, upper) = match &self.step {
+                Step::Matrix(matrix) => matrix.range(j, inputs, &largest),
+                Step::Shift(by) => {
+                    (inputs[j].lower.add_down(&by[j]), inputs[j].upper.add_up(&by[j]))
+                }
+                Step::Scale(factors) => {
+                    let [a, b] = [&inputs[j].lower, &inputs[j].upper];
+                    let (a, b) = if factors[j] < N::zero() { (b, a) } else { (a, b) };
+                    (a.mul_down(&factors[j]), b.mul_up(&factors[j]))
+                }
+            };
+            let off = errors.each[j].add_up(&errors.always);
+            Interval { lower: lower.sub_down(&off), upper: upper.add_up(&off) }
+        };
+        (0..self.outputs).map(range).collect()
+    }
+
+    /// Whether it is a matrix that adds up several values.
+    pub fn is_sum(&self) -> bool {
+        self.magnitudes.as_ref().is_some_and(|matrix| matrix.selection().is_none())
     }
 }

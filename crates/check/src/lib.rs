@@ -2,11 +2,13 @@
 //!
 //! Nothing here is shared with the program that makes the proofs: the ONNX reader, the arithmetic and the bounds are written anew, for being read.
 //! docs/proof-format.md describes the format and every formula. The order to read in: [`number`], [`mod@format`], `affine`, `network`, `set`, `support`,
-//! `relax`, `region`, `check`.
+//! `relax`, `region`, `check`; and for properties `property`, `boxes`, `tree`.
 
 #![forbid(unsafe_code)]
 
 mod affine;
+mod any;
+mod boxes;
 mod check;
 mod cut;
 mod exact;
@@ -16,14 +18,20 @@ mod network;
 pub mod number;
 mod onnx;
 mod product;
+pub mod property;
+mod property_theorem;
 mod push_back;
 mod region;
 mod relax;
 mod set;
+mod slopes;
 mod statement;
 mod support;
 mod theorem;
+mod tree;
 
+pub use any::{AnyProof, EXPECTED, read_any};
 pub use onnx::Model;
+pub use property_theorem::{PropertyTheorem, check_property, parse_property_proof};
 pub use statement::{CheckedClaim, check, parse_proof, read_proof};
 pub use theorem::Theorem;

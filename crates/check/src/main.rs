@@ -6,17 +6,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use rw_adv_check::{Model, Theorem, check, read_proof};
+use rw_adv_check::{EXPECTED, Model, read_any};
 
 const USAGE: &str = "\
 usage: rw-adv-check [--exact] [--expect KEY=VALUE]... MODEL PROOF...
 
-Checks proofs of bounds about an ONNX model. PROOF is a file (.json, .json.gz) or a directory of them.
+Checks proofs of bounds and properties of an ONNX model. PROOF is a file (.json, .json.gz) or a directory of them.
 Prints for each the whole theorem that is proven.
 
   --exact             exact numbers instead of f64 rounded outward: for small networks
   --expect KEY=VALUE  refuse other theorems: delta=5, norm=l1, image=4, predicted=7, target=9,
-                      model=SHA-256, centre=SHA-256, verdict=robust, bound=-0.5 (or lower)
+                      model=SHA-256, centre=SHA-256, verdict=robust, bound=-0.5 (or lower);
+                      of a proof about a property: model=SHA-256, property=SHA-256, verdict=unsat
 
 Exit codes: 0 all proofs hold; 1 one does not; 2 a file cannot be read.
 ";
@@ -39,7 +40,7 @@ fn run(args: Vec<String>) -> Result<ExitCode, String> {
             "--exact" => exact = true,
             "--expect" => {
                 let text = args.next().unwrap_or_default();
-                if !Theorem::KEYS.iter().any(|key| text.starts_with(&format!("{key}="))) {
+                if !EXPECTED.iter().any(|key| text.starts_with(&format!("{key}="))) {
                     return Err(format!("--expect: needs KEY=VALUE, not {text:?}\n{USAGE}"));
                 }
                 expected.push(text);
@@ -56,12 +57,7 @@ fn run(args: Vec<String>) -> Result<ExitCode, String> {
     let model = Model::read(model)?;
     let (mut held, mut failed) = (0, 0);
     for file in proof_files(proofs)? {
-        let proof = read_proof(&file)?;
-        let checked = check(&model, &proof, exact).and_then(|theorem| {
-            expected.iter().try_for_each(|expected| theorem.expect(expected))?;
-            Ok(theorem.to_string())
-        });
-        let (count, line) = match checked {
+        let (count, line) = match read_any(&file)?.check(&model, exact, &expected) {
             Ok(theorem) => (&mut held, format!("holds: {theorem}")),
             Err(problem) => (&mut failed, format!("DOES NOT HOLD: {problem}")),
         };

@@ -145,6 +145,21 @@ impl<N: Number> Network<N> {
         above.into_iter().zip(below).map(interval).collect()
     }
 
+    /// The same, operation by operation where no more than one of them adds up.
+    pub fn ranges(
+        &self,
+        layer: usize,
+        errors: &[StepErrors<N>],
+        inputs: &[Interval<N>],
+    ) -> Vec<Interval<N>> {
+        let steps = &self.layers[layer];
+        if steps.iter().filter(|step| step.is_sum()).count() > 1 {
+            return self.intervals(layer, errors, inputs);
+        }
+        let each = steps.iter().zip(errors);
+        each.fold(inputs.to_vec(), |inputs, (step, errors)| step.ranges(errors, &inputs))
+    }
+
     /// Intervals of the outputs at a point.
     ///
     /// # Errors

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::descent::SlopeDescent;
 use super::effort::WHOLE;
+use super::evidence::{BoxEvidence, RowCombination};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
 use super::scores::{InputScores, Pass};
+use super::slope_digits::NeuronDigits;
 use super::state::Boxes;
 use super::stored_slopes::NeuronSlopes;
 use super::weights;
@@ -49,6 +51,8 @@ pub struct BoxBounds {
     lower: Vec<f64>,
     upper: Vec<f64>,
     split_by: SplitBy,
+    /// Whether bounds are made so that they can be proven, and come with evidence.
+    pub(super) proves: bool,
     /// Slopes of each hidden layer's neurons, if parts are made by signs.
     pub(super) slopes: Arc<Vec<NeuronSlopes>>,
 }
@@ -67,6 +71,8 @@ pub struct BoxScratch {
     pub(super) descent: SlopeDescent,
     /// Neurons that may be worth a split, by box.
     pub(super) candidates: Vec<Vec<NeuronId>>,
+    /// What is proven, by box, if that is kept.
+    pub(super) evidence: Vec<BoxEvidence>,
 }
 
 /// A part with its bound.
@@ -82,6 +88,8 @@ pub struct BoundedBox {
     pub corner: Vec<f64>,
     /// The neurons whose relaxation costs most. Empty if the part needs no split, or parts are made by the values of inputs.
     pub candidates: Vec<NeuronId>,
+    /// What proves it, if that is kept.
+    pub evidence: BoxEvidence,
 }
 
 impl BoxBounds {
@@ -94,7 +102,33 @@ impl BoxBounds {
         network: &Network,
         set: &InputSet,
         questions: BoxQuestions,
-        (arithmetic, split_by): (Arithmetic, SplitBy),
+        kind: (Arithmetic, SplitBy),
+        cutoff: f64,
+        scratch: &mut BoxScratch,
+    ) -> (Self, BoundedBox) {
+        Self::make(network, set, questions, (kind, false), cutoff, scratch)
+    }
+
+    /// The same with evidence for proofs.
+    ///
+    /// # Panics
+    /// When the set has a budget or constraints.
+    pub fn with_evidence(
+        network: &Network,
+        set: &InputSet,
+        questions: BoxQuestions,
+        kind: (Arithmetic, SplitBy),
+        cutoff: f64,
+        scratch: &mut BoxScratch,
+    ) -> (Self, BoundedBox) {
+        Self::make(network, set, questions, (kind, true), cutoff, scratch)
+    }
+
+    fn make(
+        network: &Network,
+        set: &InputSet,
+        questions: BoxQuestions,
+        ((arithmetic, split_by), proves): ((Arithmetic, SplitBy), bool),
         cutoff: f64,
         scratch: &mut BoxScratch,
     ) -> (Self, BoundedBox) {
@@ -110,8 +144,9 @@ impl BoxBounds {
         let objective = questions.numbers();
         let rows = PaddedRows::new(&padded, questions);
         let part = Part::whole();
+        let slopes = Arc::default();
         let mut bounds =
-            Self { padded, rows, objective, part, lower, upper, split_by, slopes: Arc::default() };
+            Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes };
         let whole = bounds.whole();
         let root = match split_by {
             SplitBy::Inputs => bounds.bound(vec![whole], cutoff, scratch).pop(),
@@ -123,6 +158,16 @@ impl BoxBounds {
     /// How parts are made.
     pub fn split_by(&self) -> SplitBy {
         self.split_by
+    }
+
+    /// Whether bounds come with evidence.
+    pub fn proves(&self) -> bool {
+        self.proves
+    }
+
+    /// The slopes that neurons are bounded with, for proofs.
+    pub fn neuron_slopes(&self) -> Vec<NeuronDigits> {
+        self.slopes.iter().enumerate().flat_map(|(layer, slopes)| slopes.digits(layer)).collect()
     }
 
     /// Bounds the whole box, and keeps the slopes that its parts begin with.
@@ -263,7 +308,8 @@ impl BoxBounds {
     /// Bounds all questions that are not below the cutoff yet: row by row, then combinations of the rows of those that no row refutes.
     fn bound_rows(&self, bounds: &mut [Vec<f64>], cutoff: f64, scratch: &mut BoxScratch) {
         self.open_questions(bounds, cutoff, scratch);
-        let BoxScratch { boxes, functions, values, columns, scores, combined, .. } = scratch;
+        let BoxScratch { boxes, functions, values, columns, scores, combined, evidence, .. } =
+            scratch;
         functions.clear();
         for &(node, question) in &*columns {
             for row in self.rows.rows(question) {
@@ -274,7 +320,7 @@ impl BoxBounds {
         self.push_rows(Pass::Rows, boxes, functions, values, scores);
         combined.clear();
         let (mut column, mut open) = (0, 0);
-        let mut weights = Vec::new();
+        let (mut weights, mut proposed) = (Vec::new(), Vec::new());
         for k in 0..columns.len() {
             let (node, question) = columns[k];
             let rows = self.rows.rows(question);
@@ -284,10 +330,15 @@ impl BoxBounds {
             let least = least.expect("a question has rows");
             let bound = &mut bounds[node][question];
             *bound = bound.min(values[least]);
+            if self.proves && *bound < cutoff {
+                let rows = vec![(least - of_question.start, 1.0)];
+                evidence[node].refuted.push(RowCombination::by_default_slopes(question, rows));
+            }
             if rows.len() > 1 && *bound >= cutoff {
                 weights::propose(&self.padded, boxes, functions, of_question, &mut weights);
                 let weighted = rows.zip(weights.iter().copied());
                 self.rows.push(&self.padded, boxes, node, weighted, combined);
+                proposed.push(weights.clone());
                 columns[open] = (node, question);
                 open += 1;
             } else {
@@ -298,6 +349,11 @@ impl BoxBounds {
         for (column, &(node, question)) in columns[..open].iter().enumerate() {
             let bound = &mut bounds[node][question];
             *bound = bound.min(values[column]);
+            if self.proves && *bound < cutoff {
+                let rows = proposed[column].iter().copied().enumerate();
+                let rows = rows.filter(|(_, weight)| *weight > 0.0).collect();
+                evidence[node].refuted.push(RowCombination::by_default_slopes(question, rows));
+            }
             scores.choose(node, (Pass::Combined, column), *bound);
         }
     }
@@ -309,8 +365,10 @@ impl BoxBounds {
         cutoff: f64,
         scratch: &mut BoxScratch,
     ) {
-        let BoxScratch { boxes, columns, .. } = scratch;
+        let BoxScratch { boxes, columns, evidence, .. } = scratch;
         columns.clear();
+        evidence.clear();
+        evidence.resize_with(bounds.len(), BoxEvidence::default);
         for (node, of_node) in bounds.iter_mut().enumerate() {
             if boxes.is_empty[node] {
                 of_node.fill(f64::NEG_INFINITY);
@@ -366,7 +424,8 @@ impl BoxBounds {
                 None => part.lower.clone(),
             };
         }
-        BoundedBox { part, bound, scores, corner, candidates }
+        let evidence = scratch.evidence.get_mut(node).map(std::mem::take).unwrap_or_default();
+        BoundedBox { part, bound, scores, corner, candidates, evidence }
     }
 
     /// The value of the questions at some points, in f64 and without promise.

@@ -1,5 +1,7 @@
 //! How much work goes into bounds with improved slopes.
 
+use super::descent::DescentOptions;
+
 /// How much work goes into bounds of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Effort {
@@ -9,6 +11,13 @@ pub(super) struct Effort {
     pub rows: usize,
     /// The first step of slopes.
     pub step: f64,
+}
+
+impl Effort {
+    /// For rows.
+    pub fn of_rows(self) -> DescentOptions {
+        DescentOptions { evaluations: self.rows, step: self.step, cuts: false }
+    }
 }
 
 /// For the whole box: all parts begin with its slopes.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::descent::FirstSlopes;
+use super::slope_digits::rounded;
 use super::stored_slopes::{NeuronSlopes, RowSlopes};
 
 /// What the functions of some neurons begin with: two for each.
@@ -10,6 +11,8 @@ pub(super) struct FirstOfNeurons<'f> {
     pub slopes: Option<&'f NeuronSlopes>,
     /// Boxes and neurons.
     pub neurons: &'f [(usize, usize)],
+    /// Whether slopes are digits of a proof.
+    pub is_rounded: bool,
 }
 
 impl FirstSlopes for FirstOfNeurons<'_> {
@@ -18,6 +21,9 @@ impl FirstSlopes for FirstOfNeurons<'_> {
         let is_lower = function % 2 == 1;
         let stored = self.slopes.and_then(|slopes| slopes.get(neuron, is_lower, layer));
         match stored {
+            Some(stored) if self.is_rounded => {
+                out.iter_mut().zip(stored).for_each(|(out, slope)| *out = rounded((*slope).into()));
+            }
             Some(stored) => {
                 out.iter_mut().zip(stored).for_each(|(out, slope)| *out = f64::from(*slope));
             }

@@ -1,14 +1,17 @@
 //! Bounds with improved slopes and multipliers: for boxes with many inputs, where a node is dear and has to be good.
 
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
-use super::cuts::GoalCut;
+use super::cuts::{GoalCut, MOST_CUTS};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
 use super::effort::{Effort, LOOK, PART};
+use super::evidence::{BoxEvidence, RoundedSlopes};
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::scores::Pass;
 use super::sign_scores;
+use super::slope_digits::SlopeDigits;
+use super::state::Boxes;
 use super::stored_slopes::{NeuronSlopes, RowSlopes};
 use super::weights;
 use crate::bounds::part::Sign;
@@ -37,9 +40,13 @@ impl BoxBounds {
         &self,
         mut parts: Vec<BoxPart>,
         cutoff: f64,
-        effort: Effort,
+        mut effort: Effort,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
+        if self.proves {
+            // A proof has the slopes of the whole box only.
+            effort.neurons = effort.neurons.min(1);
+        }
         self.bound_neurons(&parts, scratch, |layer, scratch| {
             self.bound_unstable_sloped(layer, &parts, effort, scratch, None);
         });
@@ -78,18 +85,43 @@ impl BoxBounds {
                 functions.push_neuron(padded, boxes, layer, (node, j), 1.0);
                 functions.push_neuron(padded, boxes, layer, (node, j), -1.0);
             }
-            let first = FirstOfNeurons { slopes: self.slopes.get(layer), neurons: block };
+            let (slopes, is_rounded) = (self.slopes.get(layer), self.proves);
+            let first = FirstOfNeurons { slopes, neurons: block, is_rounded };
             let options =
                 DescentOptions { evaluations: effort.neurons, step: effort.step, cuts: true };
             descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
-            for (k, &(node, j)) in block.iter().enumerate() {
-                let (upper, lower) = (descent.best[2 * k], -descent.best[2 * k + 1]);
-                boxes.tighten(layer, node * width + j, node, lower, upper);
-            }
             if let Some(keep) = &mut keep {
                 let slopes = |layer, function, width| descent.slopes(layer, function, width);
                 keep.keep(block.iter().map(|&(_, j)| j), slopes);
             }
+            if let Some(keep) = keep.as_deref_mut().filter(|_| self.proves) {
+                self.keep_digits(block, (layer, boxes, descent), keep);
+                let first = FirstOfNeurons { slopes: Some(&*keep), neurons: block, is_rounded };
+                let options = DescentOptions { evaluations: 1, ..options };
+                descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
+            }
+            for (k, &(node, j)) in block.iter().enumerate() {
+                let (upper, lower) = (descent.best[2 * k], -descent.best[2 * k + 1]);
+                boxes.tighten(layer, node * width + j, node, lower, upper);
+            }
+        }
+    }
+
+    /// Keeps the slopes of some neurons' functions as a proof has them.
+    fn keep_digits(
+        &self,
+        block: &[(usize, usize)],
+        (layer, boxes, descent): (usize, &Boxes, &SlopeDescent),
+        keep: &mut NeuronSlopes,
+    ) {
+        let padded = &self.padded;
+        for (k, &(node, j)) in block.iter().enumerate() {
+            let digits = [2 * k, 2 * k + 1].map(|function| {
+                let slopes =
+                    |below: usize| descent.slopes(below, function, padded.layers[below].padded());
+                SlopeDigits::of_unstable(padded, boxes, (node, layer), slopes)
+            });
+            keep.keep_digits(j, digits);
         }
     }
 
@@ -103,8 +135,22 @@ impl BoxBounds {
         scratch: &mut BoxScratch,
     ) {
         self.open_questions(bounds, cutoff, scratch);
-        let BoxScratch { boxes, functions, columns, scores, combined, descent, values, .. } =
-            scratch;
+        let proposed = self.descend_rows(parts, cutoff, effort, scratch);
+        let weights = self.bound_each_row(parts, bounds, cutoff, proposed.as_ref(), scratch);
+        self.bound_combined(parts, bounds, (cutoff, effort), &weights, scratch);
+        // Intervals hold at points that count only: all others are below the goal.
+        bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
+    }
+
+    /// Improves the functions of all rows of open questions. What a proof has of them, if it is to be proven.
+    fn descend_rows(
+        &self,
+        parts: &[BoxPart],
+        cutoff: f64,
+        effort: Effort,
+        scratch: &mut BoxScratch,
+    ) -> Option<RoundedSlopes> {
+        let BoxScratch { boxes, functions, columns, descent, .. } = scratch;
         let (padded, hidden) = (&self.padded, self.padded.hidden());
         functions.clear();
         let mut rows = Vec::new();
@@ -114,18 +160,30 @@ impl BoxBounds {
                 rows.push((parts[node].slopes.clone(), row));
             }
         }
-        scores.begin_rows(boxes.count);
-        let options = DescentOptions { evaluations: effort.rows, step: effort.step, cuts: false };
         let first = FirstOfRows { rows: &rows };
         let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
-        descent.run(padded, boxes, (parts, functions, hidden), &first, options, is_enough);
-        values.clone_from(&descent.best);
+        let run = (parts, &*functions, hidden);
+        descent.run(padded, boxes, run, &first, effort.of_rows(), is_enough);
+        self.prove((boxes, parts), functions, effort, descent)
+    }
+
+    /// Takes over what a descent found for each row. Weights for the rows of questions that no row refutes: these stay the open ones.
+    fn bound_each_row(
+        &self,
+        parts: &mut [BoxPart],
+        bounds: &mut [Vec<f64>],
+        cutoff: f64,
+        proposed: Option<&RoundedSlopes>,
+        scratch: &mut BoxScratch,
+    ) -> Vec<Vec<f64>> {
+        let BoxScratch { boxes, functions, columns, scores, descent, evidence, .. } = scratch;
+        let (padded, values) = (&self.padded, &descent.best);
+        scores.begin_rows(boxes.count);
         let mut slopes: Vec<RowSlopes> = parts.iter().map(|_| RowSlopes::default()).collect();
         let mut cuts: Vec<Vec<GoalCut>> = parts.iter().map(|_| Vec::new()).collect();
-        combined.clear();
-        let (mut column, mut open) = (0, 0);
-        for k in 0..columns.len() {
-            let (node, question) = columns[k];
+        let mut all_weights = Vec::new();
+        let mut column = 0;
+        columns.retain(|&(node, question)| {
             let rows = self.rows.rows(question);
             let of_question = column..column + rows.len();
             column += rows.len();
@@ -133,35 +191,88 @@ impl BoxBounds {
             let least = least.expect("a question has rows");
             let bound = &mut bounds[node][question];
             *bound = bound.min(values[least]);
-            if *bound >= cutoff {
-                cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
-                for (row, function) in rows.clone().zip(of_question.clone()) {
-                    let (of_row, multipliers) = self.row_slopes(descent, function, &parts[node]);
-                    slopes[node].keep(row, of_row, multipliers);
-                }
-            }
             scores.choose(node, (Pass::Rows, least), *bound);
-            if rows.len() > 1 && *bound >= cutoff {
+            if let Some(proposed) = proposed {
+                let row = (question, vec![(least - of_question.start, 1.0)]);
+                let proof = proposed.combination(padded, boxes, (node, least), row);
+                let BoxEvidence { refuted, cuts } = &mut evidence[node];
+                if *bound < cutoff { refuted.push(proof) } else { cuts.push(proof) }
+            }
+            if *bound < cutoff {
+                return false;
+            }
+            cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
+            for (row, function) in rows.clone().zip(of_question.clone()) {
+                let (of_row, multipliers) = self.row_slopes(descent, function, &parts[node]);
+                slopes[node].keep(row, of_row, multipliers);
+            }
+            if rows.len() > 1 {
                 let mut weights = Vec::new();
                 weights::propose(padded, boxes, descent.functions(), of_question, &mut weights);
-                self.rows.push(padded, boxes, node, rows.zip(weights), combined);
-                columns[open] = (node, question);
-                open += 1;
+                all_weights.push(weights);
             }
-        }
-        for (part, (slopes, cuts)) in parts.iter_mut().zip(slopes.into_iter().zip(cuts)) {
-            part.keep(slopes, if cutoff.is_finite() { cuts } else { Vec::new() });
+            rows.len() > 1
+        });
+        for (node, (slopes, cuts)) in slopes.into_iter().zip(cuts).enumerate() {
+            if cuts.len() > MOST_CUTS || !cutoff.is_finite() {
+                evidence[node].cuts.clear();
+            }
+            parts[node].keep(slopes, if cutoff.is_finite() { cuts } else { Vec::new() });
         }
         sign_scores::note(padded, boxes, descent, scores, &mut scratch.candidates);
         functions.copy_from(descent.functions());
-        let run = (&*parts, &*combined, hidden);
-        descent.run(padded, boxes, run, &DefaultSlopes, options, is_enough);
-        for (column, &(node, question)) in columns[..open].iter().enumerate() {
+        all_weights
+    }
+
+    /// Bounds combinations of the rows of the open questions.
+    fn bound_combined(
+        &self,
+        parts: &[BoxPart],
+        bounds: &mut [Vec<f64>],
+        (cutoff, effort): (f64, Effort),
+        weights: &[Vec<f64>],
+        scratch: &mut BoxScratch,
+    ) {
+        let BoxScratch { boxes, columns, combined, descent, evidence, .. } = scratch;
+        let (padded, hidden) = (&self.padded, self.padded.hidden());
+        combined.clear();
+        for (&(node, question), weights) in columns.iter().zip(weights) {
+            let weighted = self.rows.rows(question).zip(weights.iter().copied());
+            self.rows.push(padded, boxes, node, weighted, combined);
+        }
+        let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
+        let run = (parts, &*combined, hidden);
+        descent.run(padded, boxes, run, &DefaultSlopes, effort.of_rows(), is_enough);
+        let proposed = self.prove((boxes, parts), combined, effort, descent);
+        for (column, &(node, question)) in columns.iter().enumerate() {
             let bound = &mut bounds[node][question];
             *bound = bound.min(descent.best[column]);
+            if let Some(proposed) = proposed.as_ref().filter(|_| *bound < cutoff) {
+                let rows = weights[column].iter().copied().enumerate();
+                let row = (question, rows.filter(|(_, weight)| *weight > 0.0).collect());
+                let proof = proposed.combination(padded, boxes, (node, column), row);
+                evidence[node].refuted.push(proof);
+            }
         }
-        // Intervals hold at points that count only: all others are below the goal.
-        bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
+    }
+
+    /// Evaluates a descent's functions once more, with slopes and multipliers as a proof has them, if it is to be proven.
+    fn prove(
+        &self,
+        (boxes, parts): (&Boxes, &[BoxPart]),
+        functions: &Functions,
+        effort: Effort,
+        descent: &mut SlopeDescent,
+    ) -> Option<RoundedSlopes> {
+        // A look is only a look.
+        if !self.proves || effort.rows == LOOK.rows {
+            return None;
+        }
+        let (padded, hidden) = (&self.padded, self.padded.hidden());
+        let rounded = RoundedSlopes::of_descent(descent, padded, parts, hidden);
+        let once = DescentOptions { evaluations: 1, step: 0.0, cuts: false };
+        descent.run(padded, boxes, (parts, functions, hidden), &rounded, once, |_| false);
+        Some(rounded)
     }
 
     /// The slopes of a function, layer by layer, and the multipliers of a part's signs.

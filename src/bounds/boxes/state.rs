@@ -6,6 +6,10 @@ use crate::bounds::interval::{Interval, Stability};
 /// Makes up for a handful of roundings of a factor.
 const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
 
+/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
+/// apart by rounding. Checkers of proofs do the same.
+const RATHER_ON: f64 = 1.0 - 1e-6;
+
 /// Boxes side by side, and their neurons.
 #[derive(Default)]
 pub(super) struct Boxes {
@@ -234,7 +238,7 @@ impl Boxes {
                 Stability::Unstable => {
                     let range = upper - lower;
                     let chord = if range.is_finite() { upper / range } else { f64::NAN };
-                    let below = if upper > -lower { 1.0 } else { 0.0 };
+                    let below = if upper > -lower * RATHER_ON { 1.0 } else { 0.0 };
                     (chord * A_HAIR_MORE, below, -lower)
                 }
             };

@@ -1,6 +1,7 @@
 //! Slopes that were improved once, kept to begin with for parts.
 
 use super::network::PaddedNetwork;
+use super::slope_digits::{NeuronDigits, SlopeDigits};
 
 /// Slopes of the functions above and below the neurons of a layer, made for the whole box. Parts begin with them: any slopes hold.
 #[derive(Default)]
@@ -11,6 +12,8 @@ pub(super) struct NeuronSlopes {
     slopes: Vec<f32>,
     /// Where the layers below begin in those of a function, and where the last ends.
     offsets: Vec<usize>,
+    /// Slopes as digits, for proofs.
+    digits: Vec<(usize, [SlopeDigits; 2])>,
 }
 
 impl NeuronSlopes {
@@ -21,7 +24,23 @@ impl NeuronSlopes {
             places: vec![None; network.layers[layer].width],
             slopes: Vec::new(),
             offsets: (0..=layer).map(offset).collect(),
+            digits: Vec::new(),
         }
+    }
+
+    /// Keeps what a proof says of a neuron's two functions.
+    pub fn keep_digits(&mut self, neuron: usize, digits: [SlopeDigits; 2]) {
+        self.digits.push((neuron, digits));
+    }
+
+    /// What a proof says of the neurons, which are those of a layer.
+    pub fn digits(&self, layer: usize) -> impl Iterator<Item = NeuronDigits> + '_ {
+        self.digits.iter().map(move |(index, [above, below])| NeuronDigits {
+            layer,
+            index: *index,
+            above: above.clone(),
+            below: below.clone(),
+        })
     }
 
     /// Keeps the slopes of the two functions of each of these neurons. `slopes` gives those of a layer of a function.

@@ -16,6 +16,8 @@ pub(super) struct BoxNode {
     pub bounded: BoundedBox,
     /// Order of making: of equal bounds the older node goes first.
     pub number: usize,
+    /// Its place in the record of the tree, if that is kept.
+    pub place: usize,
 }
 
 impl BoxNode {

@@ -13,7 +13,7 @@ use crate::branch::result::{BranchResult, BranchStop, TreeEvent};
 use crate::budget::Budget;
 use crate::observer::TreeState;
 use crate::problem::Candidate;
-use crate::proof::Certificate;
+use crate::proof::{BoxTreeProof, BoxTreeRecord, Certificate};
 
 /// Nodes split at once, and nodes bounded in one product. Always the same, so that the tree does not depend on the number of threads.
 const BATCH: usize = 32;
@@ -36,6 +36,12 @@ pub struct BoxTreeOptions {
     pub parallel: bool,
 }
 
+/// A node that was split: what its sides take the place of.
+struct SplitNode {
+    leaf: OpenLeaf,
+    place: usize,
+}
+
 /// A tree over the parts of a box.
 pub struct BoxTree {
     bounds: Arc<BoxBounds>,
@@ -55,6 +61,8 @@ pub struct BoxTree {
     depth: usize,
     trace: Vec<(Duration, f64)>,
     stopped: bool,
+    /// All nodes with their evidence, if the bounds have any.
+    record: Option<BoxTreeRecord>,
 }
 
 impl BoxTree {
@@ -70,6 +78,7 @@ impl BoxTree {
     ) -> Self {
         let (cover, leaf) = Cover::new(&bounded.bound).expect("a root is the whole box");
         let trace = vec![(budget.elapsed(), bounded.bound.value())];
+        let record = bounds.proves().then(BoxTreeRecord::default);
         let mut tree = Self {
             bounds,
             options,
@@ -84,6 +93,7 @@ impl BoxTree {
             depth: 0,
             trace,
             stopped: false,
+            record,
         };
         tree.add(leaf, bounded);
         tree
@@ -113,8 +123,8 @@ impl BoxTree {
             let before = self.nodes;
             let bounded = self.split(batch);
             self.improve_incumbent(&bounded, &mut watch);
-            for (leaf, halves) in bounded {
-                self.replace(leaf, halves);
+            for (node, halves) in bounded {
+                self.replace(node, halves);
             }
             let (open, bound) = (self.open.len() + self.dive.len(), self.bound());
             let (more, best) = (self.nodes - before, self.best());
@@ -150,7 +160,7 @@ impl BoxTree {
     }
 
     /// Splits nodes, and bounds what they are split into.
-    fn split(&mut self, batch: Vec<BoxNode>) -> Vec<(OpenLeaf, Vec<BoundedBox>)> {
+    fn split(&mut self, batch: Vec<BoxNode>) -> Vec<(SplitNode, Vec<BoundedBox>)> {
         let (bounds, cutoff) = (Arc::clone(&self.bounds), self.options.cutoff);
         let halves = self.each(&batch, 1, |nodes, scratch| {
             nodes.iter().map(|node| node.halves(&bounds, cutoff, scratch)).collect()
@@ -161,7 +171,7 @@ impl BoxTree {
             match halves {
                 Some(halves) => {
                     parts.extend(halves);
-                    leaves.push(node.leaf);
+                    leaves.push(SplitNode { leaf: node.leaf, place: node.place });
                 }
                 None => {
                     let bound = node.bound();
@@ -203,7 +213,7 @@ impl BoxTree {
 
     fn improve_incumbent(
         &mut self,
-        bounded: &[(OpenLeaf, Vec<BoundedBox>)],
+        bounded: &[(SplitNode, Vec<BoundedBox>)],
         watch: &mut impl FnMut(TreeEvent) -> ControlFlow<()>,
     ) {
         let open = bounded.iter().flat_map(|(_, halves)| halves);
@@ -219,23 +229,40 @@ impl BoxTree {
     }
 
     /// Puts halves in the place of their parent.
-    fn replace(&mut self, leaf: OpenLeaf, halves: Vec<BoundedBox>) {
+    fn replace(&mut self, SplitNode { leaf, place }: SplitNode, halves: Vec<BoundedBox>) {
         let bounds: Vec<_> = halves.iter().map(|half| &half.bound).collect();
         let leaves = self.cover.replace(leaf, &bounds).expect("halves cover their parent");
-        for (leaf, half) in leaves.into_iter().zip(halves) {
-            self.add(leaf, half);
+        let first = halves.first().and_then(|half| half.part.part().last_side());
+        let places: Vec<usize> =
+            leaves.into_iter().zip(halves).map(|(leaf, half)| self.add(leaf, half)).collect();
+        if let (Some(record), Some(first), &[one, other]) = (&mut self.record, first, &places[..]) {
+            record.split(place, first, [one, other]);
         }
     }
 
-    fn add(&mut self, leaf: OpenLeaf, bounded: BoundedBox) {
+    /// Adds a node. Its place in the record, if there is one.
+    fn add(&mut self, leaf: OpenLeaf, mut bounded: BoundedBox) -> usize {
+        let evidence = std::mem::take(&mut bounded.evidence);
+        let place = self.record.as_mut().map_or(0, |record| record.add(evidence));
         self.depth = self.depth.max(bounded.part.part().depth());
         self.made += 1;
         if bounded.bound.value() < self.options.cutoff {
             self.cover.close(leaf, None);
-            return;
+            return place;
         }
-        let node = BoxNode { leaf, bounded, number: self.made };
-        if self.open.len() >= MOST_OPEN { self.dive.push(node) } else { self.open.push(node) }
+        let node = BoxNode { leaf, bounded, number: self.made, place };
+        if self.open.len() >= MOST_OPEN {
+            self.dive.push(node)
+        } else {
+            self.open.push(node)
+        }
+        place
+    }
+
+    /// What proves that all bounds are below the cutoff, if that is so and evidence was kept. `conjunctions` says which one each question is.
+    pub fn take_proof(&mut self, stop: BranchStop, conjunctions: &[usize]) -> Option<BoxTreeProof> {
+        let record = self.record.take().filter(|_| stop == BranchStop::Proven)?;
+        Some(record.finish(&self.bounds.neuron_slopes(), conjunctions))
     }
 
     /// What the tree proved and found.

@@ -111,8 +111,11 @@ fn callbacks_get_better_points_and_may_stop_branch_and_bound() {
         asked.set(asked.get() + 1);
         asked.get() > 500
     };
-    let mut callbacks =
-        Callbacks { on_improvement: &mut on_improvement, should_stop: &should_stop };
+    let mut callbacks = Callbacks {
+        on_improvement: &mut on_improvement,
+        should_stop: &should_stop,
+        gives_up: None,
+    };
     let outcome = model.solve_with_callbacks(None, Simplex::Choose, Some(&mut callbacks));
     let outcome = outcome.expect("a program");
     let LpOutcome::Limit(stopped) = outcome else { panic!("{outcome:?}") };
@@ -125,4 +128,69 @@ fn callbacks_get_better_points_and_may_stop_branch_and_bound() {
     let outcome = model.solve(Some(Duration::from_millis(50)), Simplex::Choose);
     assert!(matches!(outcome, Ok(LpOutcome::Limit(_))), "{outcome:?}");
     assert_eq!(asked.get(), asked_before);
+}
+
+/// A relaxation that takes the solver a minute: dense rows, and one binary.
+fn long_relaxation() -> LpModel {
+    let mut noise = Noise(9);
+    let mut model = LpModel::new();
+    let rows: Vec<Row> = (0..900).map(|_| model.add_row(-INF, 100.0, &[])).collect();
+    for _ in 0..1800 {
+        let entries: Vec<_> = rows.iter().map(|&row| (row, noise.between(0.1, 1.0))).collect();
+        model.add_col(noise.between(0.9, 1.0), 0.0, INF, &entries);
+    }
+    let binary = model.add_col(0.1, 0.0, 1.0, &[(rows[0], 1.0)]);
+    model.set_integer(binary);
+    model
+}
+
+#[test]
+fn a_caller_who_gives_up_does_not_wait_for_the_relaxation() {
+    let mut model = long_relaxation();
+    let mut on_improvement = |_: &[f64]| ();
+    let asked = Cell::new(0);
+    let (never, always) = (
+        || false,
+        || {
+            asked.set(asked.get() + 1);
+            true
+        },
+    );
+    // The solver is not asked to stop: nothing but giving up ends this soon.
+    let mut callbacks = Callbacks {
+        on_improvement: &mut on_improvement,
+        should_stop: &never,
+        gives_up: Some(&always),
+    };
+    let outcome = model.solve_with_callbacks(None, Simplex::Choose, Some(&mut callbacks));
+    let nothing = LpOutcome::Limit(LpProgress { incumbent: None, bound: None });
+    assert_eq!(outcome, Ok(nothing));
+    assert!(asked.get() > 2, "{}", asked.get());
+    assert_eq!(model.solve(None, Simplex::Dual), Err(LpError::GivenUp));
+    model.clear();
+    let x = model.add_col(1.0, 0.0, 2.0, &[]);
+    model.set_integer(x);
+    assert!(close(optimum(&mut model, Simplex::Dual).objective, 2.0), "cleared, it is as new");
+}
+
+#[test]
+fn a_solve_apart_gives_the_same_answer() {
+    let (mut model, _) = hard();
+    let best = Cell::new(-INF);
+    let costs = hard().1;
+    let mut on_improvement = |cols: &[f64]| {
+        best.set(cols.iter().zip(&costs).map(|(x, cost)| x * cost).sum::<f64>().max(best.get()));
+    };
+    let (enough, never) = (|| false, || false);
+    let mut callbacks = Callbacks {
+        on_improvement: &mut on_improvement,
+        should_stop: &enough,
+        gives_up: Some(&never),
+    };
+    let limit = Some(Duration::from_millis(500));
+    let outcome = model.solve_with_callbacks(limit, Simplex::Choose, Some(&mut callbacks));
+    let Ok(LpOutcome::Limit(stopped)) = outcome else { panic!("{outcome:?}") };
+    let incumbent = stopped.incumbent.expect("a knapsack has one at once");
+    assert!(close(incumbent.objective, best.get()), "{} {}", incumbent.objective, best.get());
+    assert_eq!(incumbent.cols.len(), 60);
 }

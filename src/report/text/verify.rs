@@ -130,6 +130,7 @@ mod tests {
             starts: 1,
             lps: 0,
             stop: Stop::First,
+            proof: None,
         };
         let (model, property) = ("m.onnx".into(), "p.vnnlib".into());
         let instance = VerifyInstance { instance: 0, model, property, timeout: None };

@@ -1,0 +1,100 @@
+//! Proofs that no input has a property; docs/proof-format.md explains every field. Numbers are proposals unless they are part of the statement.
+
+use serde::Deserialize;
+
+/// The version of the format.
+pub const PROPERTY_SCHEMA: &str = "rw-adv-property-proof/1";
+
+/// A proof file about a property.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PropertyProof {
+    /// [`PROPERTY_SCHEMA`].
+    pub schema: String,
+    /// SHA-256 of the model's file, in hexadecimal.
+    pub model_sha256: String,
+    /// The name of the property's file: a hint only.
+    pub property: String,
+    /// Its SHA-256: a hint only. What is shown is about the cases.
+    pub property_sha256: String,
+    /// What no input has.
+    pub cases: Vec<PropertyCase>,
+    /// Whether it is about the file run in f32, too, or only about its function over the real numbers.
+    pub f32: bool,
+    /// Why: one tree for each case.
+    pub trees: Vec<Tree>,
+}
+
+/// A box, and conditions on the outputs there.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct PropertyCase {
+    /// The least value of each input.
+    pub lower: Vec<f64>,
+    /// The largest value of each input.
+    pub upper: Vec<f64>,
+    /// Any of these holds, in each of which all rows do.
+    pub any_of: Vec<Vec<Row>>,
+}
+
+/// `Σ weight · y + constant ≥ 0`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Row {
+    /// Outputs and their weights.
+    pub terms: Vec<(usize, f64)>,
+    /// What is added.
+    pub constant: f64,
+    /// Whether the sum has to be positive.
+    #[serde(default)]
+    pub strict: bool,
+}
+
+/// A tree of splits.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Tree {
+    /// How lower layers are relaxed in the bounds of neurons. Without an entry: by default slopes.
+    #[serde(default)]
+    pub slopes: Vec<NeuronSlopes>,
+    /// All nodes: each before its two sides, the first side with all of its nodes before the second.
+    pub nodes: Vec<TreeNode>,
+}
+
+/// How lower layers are relaxed in the bounds of a neuron.
+#[derive(Clone, Debug, Deserialize)]
+pub struct NeuronSlopes {
+    /// Hidden layer and place in it.
+    pub neuron: (usize, usize),
+    /// For its largest value: slopes of the lower layers, the first one first.
+    pub above: Vec<String>,
+    /// For its least value.
+    pub below: Vec<String>,
+}
+
+/// A part of the box.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct TreeNode {
+    /// Split by an input: where it is at least a value, then where it is at most that.
+    pub input: Option<(usize, f64)>,
+    /// Split by a neuron, its hidden layer and place: where it is on, then where it is off.
+    pub neuron: Option<(usize, usize)>,
+    /// Conjunctions that do not hold in the part.
+    #[serde(default)]
+    pub refuted: Vec<Combination>,
+    /// Linear functions that are not negative where a conjunction holds, for what it is split into.
+    #[serde(default)]
+    pub cuts: Vec<Combination>,
+}
+
+/// A combination of the rows of a conjunction, and how it is bounded.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Combination {
+    /// The conjunction.
+    pub of: usize,
+    /// Rows and their weights, which are not negative. None: the first row alone.
+    #[serde(default)]
+    pub rows: Vec<(usize, f64)>,
+    /// Slopes of the hidden layers.
+    #[serde(default)]
+    pub slopes: Vec<String>,
+    /// Multipliers of the signs that lead to the part, in order.
+    #[serde(default)]
+    pub signs: Vec<f64>,
+}

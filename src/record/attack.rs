@@ -164,15 +164,16 @@ impl AttackRecord {
         }
     }
 
-    /// What an adversary does, or would do: `4 → 9`.
-    pub fn change_text(&self) -> String {
-        change_text(self.predicted, self.target)
+    /// What an adversary does, or would do: `4 → 9`, or by the names of classes.
+    pub fn change_text(&self, class_names: &[String]) -> String {
+        change_text((self.predicted, self.target), class_names)
     }
 }
 
-/// The predicted label and the target, as people read them: `4 → 9`.
-pub(crate) fn change_text(predicted: usize, target: usize) -> String {
-    format!("{predicted} → {target}")
+/// The predicted label and the target, as people read them: `4 → 9`, or `cat → dog` where classes have names.
+pub(crate) fn change_text((predicted, target): (usize, usize), class_names: &[String]) -> String {
+    let word = |label: usize| class_names.get(label).cloned().unwrap_or(label.to_string());
+    format!("{} → {}", word(predicted), word(target))
 }
 
 impl Resumable for AttackRecord {
@@ -237,5 +238,12 @@ pub(crate) mod tests {
         let mut fields: Fields = json::parse(common.as_bytes()).unwrap();
         fields.extend(json::parse::<Fields>(own.as_bytes()).unwrap());
         json::parse(&serde_json::to_vec(&fields).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn changes_are_told_by_the_names_of_classes() {
+        let names = ["cat", "dog"].map(str::to_owned);
+        assert_eq!(change_text((1, 0), &names), "dog → cat");
+        assert_eq!(change_text((4, 9), &[]), "4 → 9");
     }
 }

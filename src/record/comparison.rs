@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::attack::AttackRecord;
-use super::json::Fields;
+use super::json::{self, Fields};
 use super::key::Resumable;
 use super::outcome::{ImageOutcome, ImageOutcomes, by_image};
 use super::radius::RadiusRecord;
@@ -172,13 +172,15 @@ pub fn compare_attacks(a: &StoredRun, b: &StoredRun) -> RunComparison {
         average("mean bound", 4, |r| r.upper_bound),
         average("mean seconds", 3, |r| Some(r.stats.seconds)),
     ];
-    let told = |r: &AttackRecord| {
+    let names = [a, b].map(|run| json::texts(&run.settings, "class_names"));
+    let told = |r: &AttackRecord, class_names: &[String]| {
         let bound = r.upper_bound.map_or(String::new(), |bound| format!(", bound {bound:.4}"));
-        format!("{} {} (margin {:.4}{bound})", r.change_text(), r.verdict, r.margin)
+        format!("{} {} (margin {:.4}{bound})", r.change_text(class_names), r.verdict, r.margin)
     };
     let changes = pairs.iter().filter(|(a, b)| a.verdict != b.verdict).map(|(a, b)| {
         let subject = format!("image {}", a.image);
-        ComparedChange { subject, a: told(a), b: told(b), worse: verdict_change(a, b) < 0 }
+        let [a_told, b_told] = [told(a, &names[0]), told(b, &names[1])];
+        ComparedChange { subject, a: a_told, b: b_told, worse: verdict_change(a, b) < 0 }
     });
     let same = ["model_sha256", "data_sha256", "delta", "norm"]
         .iter()

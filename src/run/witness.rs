@@ -116,8 +116,10 @@ pub struct WitnessFiles {
     /// Where the input is a picture and pictures are wanted.
     layout: Option<PictureLayout>,
     pictures: Pictures,
-    /// What classes are called in names of files; none, if they have no names.
-    classes: Vec<String>,
+    /// What classes are called; none, if they have no names.
+    class_names: Vec<String>,
+    /// The same in names of files.
+    file_names: Vec<String>,
 }
 
 /// What was stored, relative to the result directory, with `/` on every system.
@@ -143,13 +145,14 @@ impl WitnessFiles {
         let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
         made.map_err(|source| StoreError::Unwritable { path: folder, source })?;
         let layout = PictureLayout::from_dims(dims).filter(|_| pictures != Pictures::None);
-        let classes = Classes::file_names(class_names);
-        Ok(Self { root: results.to_owned(), dims: dims.to_vec(), layout, pictures, classes })
+        let file_names = Classes::file_names(class_names);
+        let (root, class_names) = (results.to_owned(), class_names.to_vec());
+        Ok(Self { root, dims: dims.to_vec(), layout, pictures, class_names, file_names })
     }
 
     /// What the names of a witness's files begin with: `4_cat_to_dog`, or `4_c3_w5` where classes have no names.
     fn stem(&self, image: usize, (predicted, target): (Label, Label)) -> String {
-        match (self.classes.get(predicted.0), self.classes.get(target.0)) {
+        match (self.file_names.get(predicted.0), self.file_names.get(target.0)) {
             (Some(from), Some(to)) => format!("{FOLDER}/{image}_{from}_to_{to}"),
             _ => format!("{FOLDER}/{image}_c{predicted}_w{target}"),
         }
@@ -189,7 +192,7 @@ impl WitnessFiles {
                 let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
                 let difference = png::difference(layout, &original, picture.bytes());
                 write(&format!("{stem}_difference.png"), difference);
-                let change = change_text(predicted.0, target.0);
+                let change = change_text((predicted.0, target.0), &self.class_names);
                 let margin = witness.point().value();
                 let caption = format!("image {image}: {change}, margin {margin:.2}");
                 let strip = png::strip(layout, &original, picture.bytes(), Some(&caption));

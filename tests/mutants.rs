@@ -66,34 +66,53 @@ fn value_info(name: &str, dims: &[usize]) -> Vec<u8> {
     [field(1, name.as_bytes()), field(2, &field(1, &tensor))].concat()
 }
 
-/// An ONNX file with a random network: Gemm and Relu in turn.
-fn random_model(path: &Path, widths: &[usize], seed: u64) {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+/// A layer of a network: numbers of inputs and outputs, weights by inputs, biases.
+struct Layer {
+    widths: [usize; 2],
+    weights: Vec<f32>,
+    biases: Vec<f32>,
+}
+
+/// An ONNX file: Gemm and Relu in turn, then perhaps another operator.
+fn write_model(path: &Path, layers: &[Layer], last_op: Option<&str>) {
     let (mut graph, mut data) = (Vec::new(), "x".to_owned());
-    let last = widths.len() - 2;
-    for (layer, pair) in widths.windows(2).enumerate() {
-        let scale = (2.0 / pair[0] as f32).sqrt();
-        let mut draw = |many: usize, scale: f32| -> Vec<f32> {
-            (0..many).map(|_| rng.random_range(-scale..scale)).collect()
-        };
-        let (w, b, g) = (format!("w{layer}"), format!("b{layer}"), format!("g{layer}"));
-        graph.extend(field(5, &tensor(&w, &[pair[0], pair[1]], &draw(pair[0] * pair[1], scale))));
-        graph.extend(field(5, &tensor(&b, &[pair[1]], &draw(pair[1], 0.1))));
-        let inputs = [&data, &w, &b].map(|name| field(1, name.as_bytes())).concat();
-        graph.extend(field(1, &[inputs, field(2, g.as_bytes()), field(4, b"Gemm")].concat()));
+    let node = |op: &str, inputs: &[&str], output: &str| {
+        let inputs = inputs.iter().flat_map(|name| field(1, name.as_bytes())).collect();
+        field(1, &[inputs, field(2, output.as_bytes()), field(4, op.as_bytes())].concat())
+    };
+    let last = layers.len() - 1;
+    for (number, Layer { widths, weights, biases }) in layers.iter().enumerate() {
+        let (w, b, g) = (format!("w{number}"), format!("b{number}"), format!("g{number}"));
+        graph.extend(field(5, &tensor(&w, widths, weights)));
+        graph.extend(field(5, &tensor(&b, &widths[1..], biases)));
+        graph.extend(node("Gemm", &[&data, &w, &b], &g));
         data = g;
-        if layer < last {
-            let (input, h) = (field(1, data.as_bytes()), format!("h{layer}"));
-            graph.extend(field(1, &[input, field(2, h.as_bytes()), field(4, b"Relu")].concat()));
+        let next = if number < last { Some("Relu") } else { last_op };
+        if let Some(op) = next {
+            let h = format!("h{number}");
+            graph.extend(node(op, &[&data], &h));
             data = h;
         }
     }
     graph.extend(field(2, b"random"));
-    graph.extend(field(11, &value_info("x", &[1, widths[0]])));
-    graph.extend(field(12, &value_info(&data, &[1, widths[last + 1]])));
+    graph.extend(field(11, &value_info("x", &[1, layers[0].widths[0]])));
+    graph.extend(field(12, &value_info(&data, &[1, layers[last].widths[1]])));
     let opset = field(8, &varint(2, 17));
     let model = [varint(1, 8), field(7, &graph), opset].concat();
     std::fs::write(path, model).expect("writable");
+}
+
+/// An ONNX file with a random network.
+fn random_model(path: &Path, widths: &[usize], seed: u64) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let layer = |pair: &[usize]| {
+        let mut draw = |many: usize, scale: f32| -> Vec<f32> {
+            (0..many).map(|_| rng.random_range(-scale..scale)).collect()
+        };
+        let weights = draw(pair[0] * pair[1], (2.0 / pair[0] as f32).sqrt());
+        Layer { widths: [pair[0], pair[1]], weights, biases: draw(pair[1], 0.1) }
+    };
+    write_model(path, &widths.windows(2).map(layer).collect::<Vec<_>>(), None);
 }
 
 /// A model, read by both readers.
@@ -959,5 +978,46 @@ fn cases_without_points_need_no_proof_and_rows_are_needed() {
         let cases = json!([case(1.0, row)]);
         assert_eq!(exactly(cases.clone(), json!([refuted])), strict, "0 is not positive");
         assert!(!exactly(cases, json!([nothing])), "no row at all refutes nothing");
+    }
+}
+
+#[test]
+fn sums_that_overflow_refute_nothing() {
+    let (_kept, path) = temporary();
+    let first = Layer { widths: [1, 1], weights: vec![1.0], biases: vec![0.0] };
+    let biases = vec![-1.5, -1.5, 1.5, 1.6];
+    let second = Layer { widths: [1, 4], weights: vec![0.0; 4], biases };
+    write_model(&path, &[first, second], None);
+    let models = Models::read(&path);
+    // The sum of the outputs is 0.1 everywhere.
+    let row = json!({"terms": [[0, 1.0], [1, 1.0], [2, 1.0], [3, 1.0]], "constant": 0.0});
+    for (weight, exact) in [1e308, 1e300, 1.0].into_iter().flat_map(|w| [(w, false), (w, true)]) {
+        let proof = json!({"schema": PROPERTY_SCHEMA, "model_sha256": models.ours.sha256, "property": "p",
+            "property_sha256": "", "cases": [{"lower": [0.0], "upper": [1.0], "any_of": [[row]]}], "f32": true,
+            "trees": [{"nodes": [{"refuted": [{"of": 0, "rows": [[0, weight]]}]}]}]});
+        assert!(models.check_property(&proof, exact).is_err(), "{weight} {exact}");
+    }
+}
+
+#[test]
+fn behind_a_softmax_only_the_order_of_outputs_is_known() {
+    let (_kept, path) = temporary();
+    let first = Layer { widths: [1, 1], weights: vec![1.0], biases: vec![0.0] };
+    let second = Layer { widths: [1, 2], weights: vec![0.0; 2], biases: vec![-5.0, -8.0] };
+    let layers = [first, second];
+    let proof = |models: &Models, row: Value| {
+        json!({"schema": PROPERTY_SCHEMA, "model_sha256": models.ours.sha256, "property": "p", "property_sha256": "",
+            "cases": [{"lower": [0.0], "upper": [1.0], "any_of": [[row]]}], "f32": true,
+            "trees": [{"nodes": [{"refuted": [{"of": 0}]}]}]})
+    };
+    let value = json!({"terms": [[0, 1.0]], "constant": -0.1});
+    let order = json!({"terms": [[1, 1.0], [0, -1.0]], "constant": 0.0});
+    for (last_op, holds) in [(None, [true, true]), (Some("Softmax"), [false, true])] {
+        write_model(&path, &layers, last_op);
+        let theirs = Model::read(&path).expect("the checker reads it");
+        let models = Models { ours: OnnxModel::load(&path).expect("loads"), theirs };
+        let found =
+            [&value, &order].map(|row| models.check_property(&proof(&models, row.clone()), false));
+        assert_eq!(found.each_ref().map(Result::is_ok), holds, "{last_op:?}: {found:?}");
     }
 }

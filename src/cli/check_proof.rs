@@ -41,7 +41,7 @@ pub struct CheckProofArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     property: Option<PathBuf>,
     /// What every proof must be about: delta=5, norm=l1, image=4, predicted=7, target=9, model=SHA-256, centre=SHA-256, verdict=robust,
-    /// bound=-0.5 (or lower); of a proof about a property: model=SHA-256, property=SHA-256, verdict=unsat
+    /// bound=-0.5 (or lower); of a proof about a property: model=SHA-256, verdict=unsat
     ///
     /// May be repeated. A proof that is about something else counts as one that does not hold. Without verdict=robust a proof may show any
     /// bound.

@@ -75,7 +75,8 @@ pub(super) trait Divide: Clone {
         self.advance(split)?;
         let cap = self.cap_mut(pixel, up)?;
         // A cap that was rounded up has the same whole number below it.
-        *cap = if is_integer { (*cap - amount).floor().max(0.0) } else { rest(*cap, amount) };
+        let left = rest(*cap, amount);
+        *cap = if is_integer { left.floor() } else { left };
         if let Some(back) = self.cap_mut(pixel, !up) {
             *back = 0.0;
         }

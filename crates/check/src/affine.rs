@@ -422,10 +422,12 @@ impl<N: Number> Affine<N> {
                 rows.iter().zip(factors).map(|(q, factor)| q.mul(factor)).collect()
             }
             Step::Shift(by) => {
-                // Rounded to nearest: a sum of so many products is off by what the errors have for that already.
+                // Rounded to nearest: a sum of so many products is off by what the errors have for that already, unless it overflows. Then
+                // it is no number, because a sum of -∞ would be rounded up to a finite one.
                 for (constant, row) in constants.iter_mut().zip(rows.chunks(self.outputs)) {
                     let terms = row.iter().zip(by);
                     let sum = terms.fold(N::zero(), |sum, (q, by)| sum.add(&q.mul(by)));
+                    let sum = if sum.is_finite() { sum } else { sum.add(&sum.negated()) };
                     *constant = constant.add_up(&sum);
                 }
                 rows

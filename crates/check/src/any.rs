@@ -21,18 +21,8 @@ pub enum AnyProof {
 }
 
 /// What can be expected of theorems.
-pub const EXPECTED: [&str; 10] = [
-    "delta",
-    "norm",
-    "image",
-    "predicted",
-    "target",
-    "model",
-    "centre",
-    "verdict",
-    "bound",
-    "property",
-];
+pub const EXPECTED: [&str; 9] =
+    ["delta", "norm", "image", "predicted", "target", "model", "centre", "verdict", "bound"];
 
 #[derive(Deserialize)]
 struct Schema {

@@ -17,7 +17,7 @@ Prints for each the whole theorem that is proven.
   --exact             exact numbers instead of f64 rounded outward: for small networks
   --expect KEY=VALUE  refuse other theorems: delta=5, norm=l1, image=4, predicted=7, target=9,
                       model=SHA-256, centre=SHA-256, verdict=robust, bound=-0.5 (or lower);
-                      of a proof about a property: model=SHA-256, property=SHA-256, verdict=unsat
+                      of a proof about a property: model=SHA-256, verdict=unsat
 
 Exit codes: 0 all proofs hold; 1 one does not; 2 a file cannot be read.
 ";

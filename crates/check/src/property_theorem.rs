@@ -17,6 +17,7 @@ const FEW: usize = 8;
 #[derive(Clone, Debug)]
 pub struct PropertyTheorem<'p> {
     proof: &'p PropertyProof,
+    left_out: Option<&'static str>,
     /// Leaves of the tree of each case.
     pub leaves: Vec<usize>,
 }
@@ -48,6 +49,16 @@ pub fn check_property<'p>(
     if proof.model_sha256 != model.sha256 {
         return Err("it is about another model".into());
     }
+    let mut rows = proof.cases.iter().flat_map(|case| case.any_of.iter().flatten());
+    match model.left_out {
+        Some(op @ "ArgMax") => {
+            return Err(format!("the model ends with {op}: its output is a label"));
+        }
+        Some(op) if !rows.all(Row::compares_two_outputs) => {
+            return Err(format!("the model ends with {op}, which keeps no more than the order"));
+        }
+        _ => {}
+    }
     if proof.cases.len() != proof.trees.len() {
         return Err("it does not have one tree for each case".into());
     }
@@ -63,7 +74,15 @@ pub fn check_property<'p>(
         let refuted = catch_unwind(work).unwrap_or_else(|_| Err("numbers overflow".into()));
         leaves.push(refuted.map_err(|what| format!("case {number}: {what}"))?);
     }
-    Ok(PropertyTheorem { proof, leaves })
+    Ok(PropertyTheorem { proof, left_out: model.left_out, leaves })
+}
+
+impl Row {
+    /// Whether it asks for the order of two outputs and nothing else.
+    fn compares_two_outputs(&self) -> bool {
+        let terms: Vec<_> = self.terms.iter().filter(|(_, weight)| *weight != 0.0).collect();
+        self.constant == 0.0 && matches!(terms[..], [(i, a), (j, b)] if i != j && *a == -b)
+    }
 }
 
 impl PropertyCase {
@@ -80,7 +99,7 @@ impl PropertyCase {
 
 impl PropertyTheorem<'_> {
     /// What can be expected of a theorem about a property.
-    pub const KEYS: [&'static str; 3] = ["model", "property", "verdict"];
+    pub const KEYS: [&'static str; 2] = ["model", "verdict"];
 
     /// Whether the theorem is what was expected: `KEY=VALUE` with one of [`PropertyTheorem::KEYS`].
     ///
@@ -90,7 +109,7 @@ impl PropertyTheorem<'_> {
         let (key, value) = expected.split_once('=').unwrap_or((expected, ""));
         let found = match key {
             "model" => &self.proof.model_sha256,
-            "property" => &self.proof.property_sha256,
+            "verdict" if self.proof.cases.is_empty() => "nothing",
             "verdict" => "unsat",
             _ => return Err(format!("it has no {key}, {value} is expected")),
         };
@@ -111,12 +130,15 @@ impl fmt::Display for Row {
 impl fmt::Display for PropertyTheorem<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PropertyProof { model_sha256, property, property_sha256, cases, f32, .. } = self.proof;
-        writeln!(f, "unsat: no input has the property")?;
+        match cases.is_empty() {
+            true => writeln!(f, "nothing: there is no case")?,
+            false => writeln!(f, "unsat: no input has the property")?,
+        }
         writeln!(f, "  model      SHA-256 {model_sha256}")?;
         write!(f, "  property   {property}, SHA-256 {property_sha256}; ")?;
         write!(f, "that it has the cases below is for --property to tell")?;
-        if cases.is_empty() {
-            write!(f, "\n  shown      there is no case")?;
+        if let Some(op) = self.left_out {
+            write!(f, "\n  outputs    what the last {op} is applied to")?;
         }
         for (number, (case, leaves)) in cases.iter().zip(&self.leaves).enumerate() {
             let inputs = case.lower.len();

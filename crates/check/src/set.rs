@@ -91,11 +91,13 @@ impl Set {
                         return Err("a constraint is not about the inputs".into());
                     }
                 }
+                // Up to this size sums of amounts are exact.
+                let is_whole = |x: f64| x.fract() == 0.0 && x.abs() <= MOST;
                 let whole = |&i: &usize| {
-                    i < centre.len() && [centre, lower, upper].iter().all(|x| x[i].fract() == 0.0)
+                    i < centre.len() && [centre, lower, upper].iter().all(|x| is_whole(x[i]))
                 };
                 if !domain.integers.iter().all(whole) {
-                    return Err("an integer input has another bound or centre".into());
+                    return Err("a bound or the centre of an integer input is not a whole number of at most 2^40".into());
                 }
                 let all = f64::INFINITY;
                 let set = Self::cut(centre.clone(), lower, upper, all, all, constraints);
@@ -166,8 +168,7 @@ impl Set {
         let rest = |room: f64| (room - split.amount).next_up().max(0.0);
         // What is left of a whole number is one: a cap that was rounded up has the same below it.
         let left = rest(part.caps[k]);
-        part.caps[k] =
-            if is_integer { (part.caps[k] - split.amount).floor().max(0.0) } else { left };
+        part.caps[k] = if is_integer { left.floor() } else { left };
         part.budget = rest(part.budget);
         if let Some(back) = place(!split.up) {
             part.caps[back] = 0.0;

@@ -8,8 +8,8 @@ use super::proto::{GraphProto, NodeProto, ValueInfoProto};
 use super::tensor::Tensor;
 use crate::affine::Chain;
 
-/// What a graph computes up to its first output, a last softmax left out.
-pub fn read(graph: &GraphProto, directory: &Path) -> Result<Chain, String> {
+/// What a graph computes up to its first output, a last softmax left out, whose name is given, too.
+pub fn read(graph: &GraphProto, directory: &Path) -> Result<(Chain, Option<&'static str>), String> {
     let mut constants = HashMap::new();
     for proto in &graph.initializer {
         constants.insert(proto.name.clone(), Tensor::read(proto, directory));
@@ -25,8 +25,12 @@ pub fn read(graph: &GraphProto, directory: &Path) -> Result<Chain, String> {
         let in_node = |what: String| format!("node '{}' ({}): {what}", node.name, node.op_type);
         reader.node(node).map_err(in_node)?;
     }
-    reader.finish(logits, &last)
+    let left_out = LAST.into_iter().find(|op| last.iter().any(|node| node.op_type == *op));
+    Ok((reader.finish(logits, &last)?, left_out))
 }
+
+/// What may be left out at the end; where there are several, the first of these tells what is kept.
+const LAST: [&str; 3] = ["ArgMax", "Softmax", "LogSoftmax"];
 
 /// The value that an output is made of by a last softmax or argmax, which keep the order, and by what only gives that another form. It is the
 /// output itself if there is none. Also gives the softmax or argmax.
@@ -38,7 +42,7 @@ fn logits<'g>(
     let (mut logits, mut at, mut behind, mut last) = (output, output, Vec::new(), Vec::new());
     while let Some(node) = graph.node.iter().find(|n| n.output.first().is_some_and(|o| o == at)) {
         let op = node.op_type.as_str();
-        let is_last = ["Softmax", "LogSoftmax", "ArgMax"].contains(&op);
+        let is_last = LAST.contains(&op);
         if !is_last && !FORMS.contains(&op) {
             break;
         }

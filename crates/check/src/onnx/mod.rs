@@ -25,6 +25,8 @@ const TIMES: u64 = 40;
 pub struct Model {
     /// What the file computes, up to the logits.
     pub chain: Chain,
+    /// The softmax or argmax that follows them, of which only the order is known.
+    pub left_out: Option<&'static str>,
     /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files: that of a list of all files, see [`Model::read`].
     pub sha256: String,
 }
@@ -51,7 +53,7 @@ impl Model {
         let proto = proto.map_err(|e| named(format!("is not an ONNX file: {e}")))?;
         let graph = proto.graph.ok_or_else(|| named("holds no graph".into()))?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        let chain = graph::read(&graph, directory).map_err(named)?;
+        let (chain, left_out) = graph::read(&graph, directory).map_err(named)?;
         let mut sha256 = hex::encode(Sha256::digest(stored));
         let others = graph::external_files(&graph);
         if !others.is_empty() {
@@ -62,7 +64,7 @@ impl Model {
             }
             sha256 = hex::encode(Sha256::digest(sha256));
         }
-        Ok(Self { chain, sha256 })
+        Ok(Self { chain, left_out, sha256 })
     }
 
     /// The number of inputs, of neurons in each hidden layer, and of outputs.

@@ -60,6 +60,8 @@ impl SelfCheck {
                 name.display()
             ));
         }
+        // Reading leaves open whether operations fit together, and whether there is a ReLU.
+        read.widths().map_err(|problem| format!("{}: {problem}", name.display()))?;
         Ok(Self { model: Arc::new(read) })
     }
 

@@ -30,6 +30,11 @@ impl<N: Number> Interval<N> {
         }
     }
 
+    /// The largest magnitude in it.
+    pub fn magnitude(&self) -> N {
+        self.lower.magnitude().larger(&self.upper.magnitude())
+    }
+
     /// What is in both.
     pub fn and(&self, lower: &N, upper: &N) -> Self {
         Self { lower: self.lower.larger(lower), upper: self.upper.smaller(upper) }
@@ -158,9 +163,14 @@ pub struct Relaxed<N> {
 }
 
 impl<N: Number> Relaxed<N> {
-    /// A function above `q · relu(g)`; `theta` is that of the neuron's envelope, if it has one.
-    pub fn new(q: &N, interval: &Interval<N>, by: Relaxation, theta: Option<&N>) -> Self {
-        let (state, zero) = (interval.state(), N::zero());
+    /// A function above `q · relu(g)`, or above `q · g` for a neuron without a ReLU, which is on; `theta` is that of the envelope, if it has one.
+    pub fn new(
+        q: &N,
+        (interval, state): (&Interval<N>, State),
+        by: Relaxation,
+        theta: Option<&N>,
+    ) -> Self {
+        let zero = N::zero();
         if *q == zero && !matches!(by, Relaxation::Multipliers { .. }) {
             return Self { slope: zero.clone(), constant: zero.clone(), share: zero };
         }

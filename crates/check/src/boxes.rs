@@ -10,10 +10,6 @@ use crate::region::{Failure, checked};
 use crate::relax::{Interval, State};
 use crate::slopes::Slopes;
 
-/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
-/// apart by rounding.
-const RATHER_ON: f64 = 1.0 - 1e-6;
-
 /// Products below this may have lost digits.
 const SMALL: f64 = 1e-280;
 
@@ -375,8 +371,7 @@ impl<N: Number> ReluLines<N> {
                     // Somewhat above the chord, whatever is rounded where it is used.
                     let chord = upper.quotient_up(&upper.sub_down(lower)).nearest();
                     let chord = (chord * (1.0 + 8.0 * f64::EPSILON)).max(SMALL);
-                    let rather_on = *upper > lower.negated().mul(&N::of(RATHER_ON));
-                    (N::of(chord), lower.negated(), N::of(if rather_on { 1.0 } else { 0.0 }))
+                    (N::of(chord), lower.negated(), N::of(interval.default_slope()))
                 }
             };
             is_free.push(state == State::Unstable);

@@ -16,9 +16,15 @@ enum Kind {
     Input,
     Constant(f64),
     /// A result of an operation.
-    Row { operation: usize, row: usize },
+    Row {
+        operation: usize,
+        row: usize,
+    },
     /// Takes a cell.
-    Neuron { block: usize, takes: Cell },
+    Neuron {
+        block: usize,
+        takes: Cell,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -199,7 +205,8 @@ impl Cells {
     /// Clipping what was clipped before needs no deeper layer: with `r = relu(g)` and `d ≥ 0`, `relu(r − d) = relu(g − d)`.
     pub fn clip(&mut self, sign: f64, cells: &[Cell], limits: &[f64]) -> Vec<Cell> {
         // What each ReLU takes: a cell times a factor, plus two numbers. And what the result is: a cell or a number, plus the ReLU times the sign.
-        let (mut takes, mut factors, mut shifts) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+        let (mut takes, mut factors, mut shifts) =
+            (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
         let mut results = Vec::new();
         for (&cell, &limit) in cells.iter().zip(limits) {
             let least = limit * sign;
@@ -211,7 +218,8 @@ impl Cells {
             // The ReLU of a ReLU stays a layer of its own, as in the file.
             let is_plain = least == 0.0 && sign == 1.0 && self.is_free(cell);
             let before = self.as_clipped(cell).filter(|_| !is_plain);
-            let (base, factor, g) = before.map_or((0.0, sign, cell), |(a, f, g)| (a * sign, f * sign, g));
+            let (base, factor, g) =
+                before.map_or((0.0, sign, cell), |(a, f, g)| (a * sign, f * sign, g));
             let rises = factor > 0.0;
             match (before.is_some(), rises, least - base > 0.0) {
                 (true, true, false) => results.push((Some(cell), None)),
@@ -236,12 +244,15 @@ impl Cells {
         for shift in &shifts {
             takes = self.exactly(&takes, shift, false);
         }
-        let mut relus = if takes.is_empty() { Vec::new() } else { self.neurons(true, &takes) }.into_iter();
+        let mut relus =
+            if takes.is_empty() { Vec::new() } else { self.neurons(true, &takes) }.into_iter();
         let mut clipped = Vec::new();
         for (cell, limit) in results {
             clipped.push(match (cell, limit.and_then(|limit| Some((limit, relus.next()?)))) {
                 (Some(cell), None) => cell,
-                (Some(cell), Some((_, relu))) => self.combine(&[vec![(cell, 1.0), (relu, sign)]], true)[0],
+                (Some(cell), Some((_, relu))) => {
+                    self.combine(&[vec![(cell, 1.0), (relu, sign)]], true)[0]
+                }
                 (None, Some((limit, relu))) => self.shifted_relu(limit, sign, relu),
                 (None, None) => unreachable!("a ReLU for each limit"),
             });
@@ -344,7 +355,8 @@ impl Cells {
             match self.kinds[cell] {
                 Kind::Row { operation, row } if until[cell] > 0 => {
                     let Operation { step, from, .. } = &self.operations[operation];
-                    step.terms(row).for_each(|at| until[from[at]] = until[from[at]].max(until[cell]));
+                    step.terms(row)
+                        .for_each(|at| until[from[at]] = until[from[at]].max(until[cell]));
                 }
                 Kind::Neuron { block, takes } => {
                     let Block { first, many, relu } = self.blocks[block];
@@ -380,16 +392,23 @@ impl Cells {
         };
         let (wanted, mut relu): (Vec<Cell>, Vec<bool>) = gives.iter().map(own).unzip();
         let behind = if depth == 1 { 0 } else { more.len() };
-        let mut layer =
-            LayerBuilder { cells: self, place: HashMap::new(), many: known.len() + behind, operations: Vec::new(), loses: false };
-        known.iter().enumerate().for_each(|(k, &cell)| drop(layer.place.insert(cell, k)));
+        let mut layer = LayerBuilder {
+            cells: self,
+            place: HashMap::new(),
+            many: known.len() + behind,
+            operations: Vec::new(),
+            loses: false,
+        };
+        layer.place.extend(known.iter().enumerate().map(|(k, &cell)| (cell, k)));
         layer.make(&wanted)?;
         let mut picks = wanted.iter().map(|cell| layer.place[cell]).collect::<Vec<usize>>();
         picks.extend((0..more.len()).map(|k| if depth == 1 { more[k] } else { known.len() + k }));
         relu.resize(picks.len(), false);
         let LayerBuilder { mut operations, many, loses, .. } = layer;
         let is_whole = picks.iter().copied().eq(many - picks.len().min(many)..many)
-            && operations.last().is_none_or(|last| last.step.outputs(last.from.len()) == picks.len())
+            && operations
+                .last()
+                .is_none_or(|last| last.step.outputs(last.from.len()) == picks.len())
             && (!operations.is_empty() || picks.len() == many);
         if !is_whole {
             let rows: Vec<_> = (0..picks.len()).map(|k| vec![(k, Uncertain::exact(1.0))]).collect();
@@ -451,14 +470,16 @@ impl LayerBuilder<'_> {
         let values = constants.iter().map(|(_, value)| Uncertain::exact(*value)).collect();
         let step = Arc::new(Step::Shift(values));
         self.operations.push(LayerOperation { step, from: zeros.clone().collect(), exact: true });
-        constants.iter().enumerate().for_each(|(k, (cell, _))| drop(self.place.insert(*cell, zeros.end + k)));
+        self.place
+            .extend(constants.iter().enumerate().map(|(k, (cell, _))| (*cell, zeros.end + k)));
         self.many = zeros.end + constants.len();
     }
 
     /// Some rows of an operation.
     fn push(&mut self, operation: &Operation, rows: &[usize]) {
         let Operation { step, from, first, exact } = operation;
-        let places: Vec<Option<usize>> = from.iter().map(|cell| self.place.get(cell).copied()).collect();
+        let places: Vec<Option<usize>> =
+            from.iter().map(|cell| self.place.get(cell).copied()).collect();
         let is_known: Vec<bool> = places.iter().map(Option::is_some).collect();
         let is_whole = rows.len() == step.outputs(from.len()) && !is_known.contains(&false);
         let (step, from) = if is_whole {
@@ -470,7 +491,7 @@ impl LayerBuilder<'_> {
             (Arc::new(part), used.into_iter().filter_map(|at| places[at]).collect())
         };
         self.operations.push(LayerOperation { step, from, exact: *exact });
-        rows.iter().enumerate().for_each(|(k, row)| drop(self.place.insert(first + row, self.many + k)));
+        self.place.extend(rows.iter().enumerate().map(|(k, row)| (first + row, self.many + k)));
         self.many += rows.len();
     }
 }

@@ -77,7 +77,8 @@ impl<N: Number> Network<N> {
         let layers = layers.collect::<Result<Vec<_>, _>>()?;
         let widths: Vec<usize> = layers.iter().map(|layer| layer.relu.len()).collect();
         let takes = layers.iter().map(|layer| layer.inputs);
-        if !takes.eq([plan.inputs].into_iter().chain(widths.iter().copied().take(layers.len() - 1))) {
+        if !takes.eq([plan.inputs].into_iter().chain(widths.iter().copied().take(layers.len() - 1)))
+        {
             return Err("layers do not fit each other".into());
         }
         Ok(Self { inputs: plan.inputs, layers, widths, arithmetic })

@@ -11,6 +11,10 @@ pub struct Interval<N> {
     pub upper: N,
 }
 
+/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
+/// apart by rounding.
+pub const RATHER_ON: f64 = 1.0 - 1e-6;
+
 /// What an interval says about a ReLU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -42,7 +46,7 @@ impl<N: Number> Interval<N> {
 
     /// The slope of the line below the ReLU that leaves the smaller triangle.
     pub fn default_slope(&self) -> f64 {
-        if self.upper > self.lower.negated() { 1.0 } else { 0.0 }
+        if self.upper > self.lower.negated().mul(&N::of(RATHER_ON)) { 1.0 } else { 0.0 }
     }
 }
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::affine::Arithmetic;
-use crate::cells::Plan;
 use crate::boxes::{BoxPart, BoxProblem, BoxRegion, InputLine, Proposal, Sign};
+use crate::cells::Plan;
 use crate::network::Network;
 use crate::number::Number;
 use crate::property::{Combination, PropertyCase, Row, Tree, TreeNode};

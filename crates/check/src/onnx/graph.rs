@@ -45,7 +45,9 @@ pub fn read(graph: &GraphProto, directory: &Path) -> Result<Function, String> {
         values.insert(input.name.clone(), Value::Data(input_cells));
         let mut reader = Reader::new(values, directory, cells);
         match function(&mut reader, &nodes, logits, &last, images) {
-            Ok((logits, left_out)) => return Ok(Function { cells: reader.cells, logits, images, left_out }),
+            Ok((logits, left_out)) => {
+                return Ok(Function { cells: reader.cells, logits, images, left_out });
+            }
             Err(problem) => failed = problem,
         }
     }
@@ -113,7 +115,8 @@ fn logits<'g>(
 ) -> Result<(&'g str, Vec<&'g NodeProto>), String> {
     let constants: HashSet<&str> = graph.initializer.iter().map(|t| t.name.as_str()).collect();
     let (mut logits, mut at, mut behind, mut last) = (output, output, Vec::new(), Vec::new());
-    let source = |name: &str| graph.node.iter().find(|n| n.output.first().is_some_and(|o| o == name));
+    let source =
+        |name: &str| graph.node.iter().find(|n| n.output.first().is_some_and(|o| o == name));
     // No way back is longer, unless it is a circle.
     for _ in 0..=graph.node.len() {
         let Some(node) = source(at) else { break };
@@ -212,7 +215,8 @@ fn in_order<'g>(
     }
     let (mut done, mut begun) = (vec![false; graph.node.len()], vec![false; graph.node.len()]);
     let mut order = Vec::new();
-    let mut way: Vec<(usize, usize)> = sources.get(output).map(|&node| (node, 0)).into_iter().collect();
+    let mut way: Vec<(usize, usize)> =
+        sources.get(output).map(|&node| (node, 0)).into_iter().collect();
     while let Some((node, next)) = way.pop() {
         begun[node] = true;
         let Some(name) = graph.node[node].input.get(next) else {

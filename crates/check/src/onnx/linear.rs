@@ -87,7 +87,13 @@ impl Reader {
     }
 
     /// `x · W` for the rows of `x`, which are its last axis; `W` has a column for each output.
-    fn product(&mut self, data: Data, weights: &[f64], inputs: usize, outputs: usize) -> Result<Data, String> {
+    fn product(
+        &mut self,
+        data: Data,
+        weights: &[f64],
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Data, String> {
         let mut shape = data.shape.clone();
         if shape.last() != Some(&inputs) || inputs == 0 || outputs == 0 {
             return Err(format!("shapes {shape:?} and {:?} do not fit", [inputs, outputs]));
@@ -242,7 +248,13 @@ impl Reader {
     }
 
     /// Plus a bias for each channel, if there is one.
-    fn biased(&mut self, node: &NodeProto, data: Data, outputs: usize, each: usize) -> Result<Data, String> {
+    fn biased(
+        &mut self,
+        node: &NodeProto,
+        data: Data,
+        outputs: usize,
+        each: usize,
+    ) -> Result<Data, String> {
         if node.input.get(2).is_none_or(|name| name.is_empty()) {
             return Ok(data);
         }
@@ -285,10 +297,17 @@ impl Reader {
     }
 
     /// For each result of a reduction over some axes the places that go into it, in order, and the result's shape.
-    fn reduced(&self, node: &NodeProto, shape: &[usize]) -> Result<(Vec<Vec<usize>>, Vec<usize>), String> {
+    fn reduced(
+        &self,
+        node: &NodeProto,
+        shape: &[usize],
+    ) -> Result<(Vec<Vec<usize>>, Vec<usize>), String> {
         let rank = shape.len();
         let axes = match self.axes(node)? {
-            Some(axes) if axes.is_empty() && attribute(node, "noop_with_empty_axes").is_some_and(|a| a.i != 0) => {
+            Some(axes)
+                if axes.is_empty()
+                    && attribute(node, "noop_with_empty_axes").is_some_and(|a| a.i != 0) =>
+            {
                 return Err("reduces nothing".into());
             }
             Some(axes) if !axes.is_empty() => counted(&axes, rank)?,
@@ -306,7 +325,9 @@ impl Reader {
         }
         let mut all = vec![Vec::new(); outputs];
         let output = places(shape, |at| {
-            at.iter().zip(&sizes).fold(0, |to, (at, &size)| to * size + if size == 1 { 0 } else { *at })
+            at.iter()
+                .zip(&sizes)
+                .fold(0, |to, (at, &size)| to * size + if size == 1 { 0 } else { *at })
         });
         output.into_iter().enumerate().for_each(|(k, to)| all[to].push(k));
         let kept = (0..rank).filter(|axis| keeps || !axes.contains(axis));
@@ -408,7 +429,9 @@ impl Reader {
 /// The number of images and channels, and the sizes of an image.
 fn image(data: &Data) -> Result<(usize, usize, Vec<usize>), String> {
     match &data.shape[..] {
-        [images, channels, image @ ..] if !image.is_empty() => Ok((*images, *channels, image.to_vec())),
+        [images, channels, image @ ..] if !image.is_empty() => {
+            Ok((*images, *channels, image.to_vec()))
+        }
         _ => Err(format!("its input has shape {:?}, not that of images", data.shape)),
     }
 }

@@ -25,13 +25,13 @@ impl Reader {
             "Dropout" if node.input.len() < 3 || self.is_false(node, 2) => reshaped(shape.to_vec()),
             "Flatten" => reshaped(flattened(node, shape)?),
             "Reshape" => {
-                if attribute(node, "allowzero").is_some_and(|a| a.i != 0) {
-                    return Err("its allowzero is not supported".into());
-                }
                 let to = match integers(node, "shape") {
                     Some(to) => to.to_vec(),
                     None => self.constant(node, 1)?.integers()?.to_vec(),
                 };
+                if to.contains(&0) && attribute(node, "allowzero").is_some_and(|a| a.i != 0) {
+                    return Err("makes an empty tensor".into());
+                }
                 reshaped(reshape(shape, &to)?)
             }
             "Squeeze" => reshaped(squeezed(shape, self.axes(node)?.as_deref())?),
@@ -56,7 +56,12 @@ impl Reader {
     }
 
     /// A list: an attribute, or an input.
-    fn listed(&self, node: &NodeProto, name: &str, input: usize) -> Result<Option<Vec<i64>>, String> {
+    fn listed(
+        &self,
+        node: &NodeProto,
+        name: &str,
+        input: usize,
+    ) -> Result<Option<Vec<i64>>, String> {
         match (integers(node, name), node.input.get(input)) {
             (Some(list), _) => Ok(Some(list.to_vec())),
             (None, Some(given)) if !given.is_empty() => {
@@ -75,7 +80,9 @@ impl Reader {
         let starts = self.listed(node, "starts", 1)?.ok_or("has no starts")?;
         let ends = self.listed(node, "ends", 2)?.ok_or("has no ends")?;
         let axes = match self.listed(node, "axes", 3)? {
-            Some(axes) => axes.iter().map(|&a| axis(a, shape.len())).collect::<Result<Vec<_>, _>>()?,
+            Some(axes) => {
+                axes.iter().map(|&a| axis(a, shape.len())).collect::<Result<Vec<_>, _>>()?
+            }
             None => (0..starts.len()).collect(),
         };
         let steps = self.listed(node, "steps", 4)?.unwrap_or_else(|| vec![1; starts.len()]);
@@ -142,7 +149,9 @@ impl Reader {
                 (0..many).map(size).collect()
             }
         };
-        if sizes.len() != many || sizes.iter().try_fold(0usize, |all, &s| all.checked_add(s)) != Some(shape[a]) {
+        if sizes.len() != many
+            || sizes.iter().try_fold(0usize, |all, &s| all.checked_add(s)) != Some(shape[a])
+        {
             return Err("its parts do not fit".into());
         }
         let by = strides(shape);
@@ -218,7 +227,9 @@ impl Reader {
             given.unwrap_or_else(|| default.to_owned())
         };
         let is_old = node.op_type == "Upsample" || node.input.len() < 3;
-        if text("mode", "nearest") != "nearest" || integers(node, "axes").is_some_and(|a| !a.is_empty()) {
+        if text("mode", "nearest") != "nearest"
+            || integers(node, "axes").is_some_and(|a| !a.is_empty())
+        {
             return Err("its mode is not supported".into());
         }
         let policy = text("keep_aspect_ratio_policy", "stretch");
@@ -231,18 +242,26 @@ impl Reader {
             }
             None => (None, Some(sizes(self.constant(node, 3)?.integers()?)?)),
         };
-        let ways = if is_old { ("asymmetric".into(), "floor".into()) } else {
-            (text("coordinate_transformation_mode", "half_pixel"), text("nearest_mode", "round_prefer_floor"))
+        let ways = if is_old {
+            ("asymmetric".into(), "floor".into())
+        } else {
+            (
+                text("coordinate_transformation_mode", "half_pixel"),
+                text("nearest_mode", "round_prefer_floor"),
+            )
         };
         let (mut to, mut along) = (Vec::new(), Vec::new());
         for (a, &size) in shape.iter().enumerate() {
             // The scale as a fraction.
             let (over, under) = match (&scales, &wanted) {
                 (Some(scales), _) => fraction(*scales.get(a).ok_or("its scales do not fit")?)?,
-                (_, Some(wanted)) => (*wanted.get(a).ok_or("its sizes do not fit")? as i128, size as i128),
+                (_, Some(wanted)) => {
+                    (*wanted.get(a).ok_or("its sizes do not fit")? as i128, size as i128)
+                }
                 _ => return Err("has no sizes".into()),
             };
-            let length = usize::try_from(size as i128 * over / under.max(1)).map_err(|_| "its sizes do not fit")?;
+            let length = usize::try_from(size as i128 * over / under.max(1))
+                .map_err(|_| "its sizes do not fit")?;
             if length == 0 || size == 0 || length > MOST || policy != "stretch" {
                 return Err("its sizes are not supported".into());
             }
@@ -252,7 +271,8 @@ impl Reader {
         }
         fits_memory(&to)?;
         let by = strides(shape);
-        let from = places(&to, |at| at.iter().enumerate().map(|(a, &at)| along[a][at] * by[a]).sum());
+        let from =
+            places(&to, |at| at.iter().enumerate().map(|(a, &at)| along[a][at] * by[a]).sum());
         Ok((to, from))
     }
 }
@@ -261,7 +281,11 @@ impl Reader {
 fn fraction(scale: f64) -> Result<(i128, i128), String> {
     let under = f64::from(1 << 20);
     let fits = scale > 0.0 && scale <= 65536.0 && (scale * under).fract() == 0.0;
-    if fits { Ok(((scale * under) as i128, under as i128)) } else { Err("its scales are not supported".into()) }
+    if fits {
+        Ok(((scale * under) as i128, under as i128))
+    } else {
+        Err("its scales are not supported".into())
+    }
 }
 
 /// Where a value of a resized axis comes from, in exact numbers. Where a run's rounding may tell, it is refused.
@@ -286,11 +310,15 @@ fn nearest(
     let (place, is_edge) = match rounding.as_str() {
         "floor" => (top.div_euclid(bottom), top % bottom == 0),
         "ceil" => (-(-top).div_euclid(bottom), top % bottom == 0),
-        "round_prefer_floor" => (-(bottom - 2 * top).div_euclid(2 * bottom), (2 * top + bottom) % (2 * bottom) == 0),
+        "round_prefer_floor" => {
+            (-(bottom - 2 * top).div_euclid(2 * bottom), (2 * top + bottom) % (2 * bottom) == 0)
+        }
         "round_prefer_ceil" => (half(bottom), (2 * top + bottom) % (2 * bottom) == 0),
         _ => return Err("its rounding is not supported".into()),
     };
-    if is_edge && over % under != 0 && top != 0 {
+    // A scale with few binary digits is divided by exactly where the quotient has few.
+    let is_exact = under.is_positive() && (over << 20) % under == 0;
+    if is_edge && !is_exact && top != 0 {
         return Err("its sizes are not supported: rounding decides".into());
     }
     Ok(place.clamp(0, size - 1) as usize)

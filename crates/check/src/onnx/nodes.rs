@@ -76,7 +76,9 @@ impl Reader {
             Value::Constant(tensor) => tensor.clone()?.shape,
         };
         let moved = match op {
-            "Shape" => return Ok(vec![Value::Constant(Ok(Tensor::list(shape_part(&shape, node))))]),
+            "Shape" => {
+                return Ok(vec![Value::Constant(Ok(Tensor::list(shape_part(&shape, node))))]);
+            }
             "Concat" => return Ok(vec![self.concat(node, all_constant)?]),
             "Where" => return Ok(vec![Value::Data(self.choice(node)?)]),
             "Split" => self.split(node, &shape)?,
@@ -91,7 +93,9 @@ impl Reader {
         }
         match first {
             Value::Constant(tensor) if all_constant => match op {
-                "Cast" => Ok(vec![Value::Constant(Ok(tensor?.cast(attribute(node, "to").map_or(0, |a| a.i))?))]),
+                "Cast" => Ok(vec![Value::Constant(Ok(
+                    tensor?.cast(attribute(node, "to").map_or(0, |a| a.i))?
+                ))]),
                 _ => Err("is not supported for constants".into()),
             },
             _ => Ok(vec![Value::Data(self.data_node(node)?)]),
@@ -208,7 +212,8 @@ impl Reader {
         let axis = super::moves::axis(axis, shapes[0].len())?;
         let mut shape = shapes[0].clone();
         let fits = |other: &Vec<usize>| {
-            other.len() == shape.len() && (0..shape.len()).all(|a| a == axis || other[a] == shape[a])
+            other.len() == shape.len()
+                && (0..shape.len()).all(|a| a == axis || other[a] == shape[a])
         };
         if !shapes.iter().all(fits) {
             return Err(format!("shapes {shapes:?} do not fit"));
@@ -227,9 +232,11 @@ impl Reader {
             }
         }
         if all_constant {
-            let mut parts = (0..node.input.len()).map(|k| Ok(self.constant(node, k)?.values.clone()));
+            let mut parts =
+                (0..node.input.len()).map(|k| Ok(self.constant(node, k)?.values.clone()));
             let first = parts.next().ok_or("has no input")??;
-            let values = parts.try_fold(first, |all, part: Result<Values, String>| all.and(part?))?;
+            let values =
+                parts.try_fold(first, |all, part: Result<Values, String>| all.and(part?))?;
             return Ok(Value::Constant(Ok(Tensor { shape, values: values.pick(&from) })));
         }
         let (mut cells, mut double) = (Vec::new(), false);
@@ -238,7 +245,11 @@ impl Reader {
             double |= part.double;
             cells.extend(part.cells);
         }
-        Ok(Value::Data(Data { shape, cells: from.into_iter().map(|at| cells[at]).collect(), double }))
+        Ok(Value::Data(Data {
+            shape,
+            cells: from.into_iter().map(|at| cells[at]).collect(),
+            double,
+        }))
     }
 
     /// A Where whose condition is known.
@@ -247,10 +258,12 @@ impl Reader {
         let (a, b) = (self.data(node, 1)?, self.data(node, 2)?);
         let shape = common(&common(&a.shape, &b.shape)?, &condition.shape)?;
         fits_memory(&shape)?;
-        let [which, of_a, of_b] = [&condition.shape, &a.shape, &b.shape].map(|own| spread(own, &shape));
+        let [which, of_a, of_b] =
+            [&condition.shape, &a.shape, &b.shape].map(|own| spread(own, &shape));
         let (which, of_a, of_b) = (which?, of_a?, of_b?);
         let is_true = condition.integers()?;
-        let cell = |k: usize| if is_true[which[k]] != 0 { a.cells[of_a[k]] } else { b.cells[of_b[k]] };
+        let cell =
+            |k: usize| if is_true[which[k]] != 0 { a.cells[of_a[k]] } else { b.cells[of_b[k]] };
         Ok(Data { cells: (0..which.len()).map(cell).collect(), shape, double: a.double })
     }
 
@@ -299,12 +312,15 @@ impl Reader {
     }
 
     fn clip(&mut self, node: &NodeProto) -> Result<Data, String> {
-        let limit = |name: &str, input: usize| match (attribute(node, name), node.input.get(input)) {
+        let limit = |name: &str, input: usize| match (attribute(node, name), node.input.get(input))
+        {
             (Some(limit), _) => Ok(Some(f64::from(limit.f))),
-            (None, Some(given)) if !given.is_empty() => match self.constant(node, input)?.numbers()?[..] {
-                [limit] => Ok(Some(limit)),
-                _ => Err("a limit is not a number".to_owned()),
-            },
+            (None, Some(given)) if !given.is_empty() => {
+                match self.constant(node, input)?.numbers()?[..] {
+                    [limit] => Ok(Some(limit)),
+                    _ => Err("a limit is not a number".to_owned()),
+                }
+            }
             _ => Ok(None),
         };
         let (least, most) = (limit("min", 1)?, limit("max", 2)?);
@@ -318,7 +334,8 @@ impl Reader {
     }
 
     fn hard_sigmoid(&mut self, node: &NodeProto) -> Result<Data, String> {
-        let number = |name: &str, default: f32| f64::from(attribute(node, name).map_or(default, |a| a.f));
+        let number =
+            |name: &str, default: f32| f64::from(attribute(node, name).map_or(default, |a| a.f));
         let (alpha, beta) = (number("alpha", 0.2), number("beta", 0.5));
         if !alpha.is_finite() || !beta.is_finite() {
             return Err("its numbers are not finite".into());
@@ -342,7 +359,9 @@ impl Reader {
             let shape = common(&data.shape, &other.shape)?;
             fits_memory(&shape)?;
             let (a, b) = (spread(&data.shape, &shape)?, spread(&other.shape, &shape)?);
-            let pick = |of: &Data, from: Vec<usize>| from.iter().map(|&at| of.cells[at]).collect::<Vec<_>>();
+            let pick = |of: &Data, from: Vec<usize>| {
+                from.iter().map(|&at| of.cells[at]).collect::<Vec<_>>()
+            };
             let (a, b) = (pick(&data, a), pick(&other, b));
             let cells = match (limits, self.is_constant(node, k)) {
                 (true, false) => {
@@ -353,7 +372,9 @@ impl Reader {
                     let limits = self.constant(node, k)?.broadcast(&shape)?;
                     self.cells.clip(sign, &a, &limits)
                 }
-                _ => self.cells.tournament(sign, a.into_iter().zip(b).map(|(a, b)| vec![a, b]).collect()),
+                _ => self
+                    .cells
+                    .tournament(sign, a.into_iter().zip(b).map(|(a, b)| vec![a, b]).collect()),
             };
             limits = false;
             data = Data { shape, cells, double: data.double || other.double };
@@ -381,9 +402,12 @@ fn pick(value: &Value, (shape, from): (Vec<usize>, Vec<usize>)) -> Value {
             let cells = from.iter().map(|&at| data.cells[at]).collect();
             Value::Data(Data { shape, cells, double: data.double })
         }
-        Value::Constant(tensor) => Value::Constant(tensor.as_ref().map_err(Clone::clone).map(|tensor| {
-            Tensor { shape, values: tensor.values.pick(&from) }
-        })),
+        Value::Constant(tensor) => Value::Constant(
+            tensor
+                .as_ref()
+                .map_err(Clone::clone)
+                .map(|tensor| Tensor { shape, values: tensor.values.pick(&from) }),
+        ),
     }
 }
 

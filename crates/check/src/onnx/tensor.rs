@@ -50,9 +50,7 @@ impl Tensor {
             INT32 => (Values::I64(chunks(raw).map(|b| i32::from_le_bytes(b).into()).collect()), 4),
             BOOL => (Values::I64(raw.iter().map(|&x| x.into()).collect()), 1),
             FLOAT16 if listed => (Values::F32(small().map(|&bits| half(bits as u16)).collect()), 2),
-            FLOAT16 => {
-                (Values::F32(chunks(raw).map(|b| half(u16::from_le_bytes(b))).collect()), 2)
-            }
+            FLOAT16 => (Values::F32(chunks(raw).map(|b| half(u16::from_le_bytes(b))).collect()), 2),
             other => return Err(named(&format!("data type {other} is not supported, float32 is"))),
         };
         if values.many() != count || !raw.len().is_multiple_of(width) {
@@ -72,9 +70,13 @@ impl Tensor {
             (Values::F32(_), Ok(FLOAT)) | (Values::F64(_), Ok(DOUBLE)) => self.values.clone(),
             (Values::I64(_), Ok(INT64)) => self.values.clone(),
             (Values::F64(list), Ok(FLOAT)) => Values::F32(list.iter().map(|&x| x as f32).collect()),
-            (Values::F32(list), Ok(DOUBLE)) => Values::F64(list.iter().map(|&x| x.into()).collect()),
+            (Values::F32(list), Ok(DOUBLE)) => {
+                Values::F64(list.iter().map(|&x| x.into()).collect())
+            }
             (Values::I64(list), Ok(FLOAT)) => Values::F32(list.iter().map(|&x| x as f32).collect()),
-            (Values::I64(list), Ok(DOUBLE)) => Values::F64(list.iter().map(|&x| x as f64).collect()),
+            (Values::I64(list), Ok(DOUBLE)) => {
+                Values::F64(list.iter().map(|&x| x as f64).collect())
+            }
             _ => return Err("casts to a type that is not supported".into()),
         };
         Ok(Self { shape: self.shape.clone(), values })

@@ -130,7 +130,10 @@ pub fn transposed_windows(
         if stride == 0 || dilation == 0 || kernel[a] == 0 || kernel[a] > 1 << 20 || image[a] == 0 {
             return Err("its strides, dilations or kernel are 0".into());
         }
-        let full = stride * (image[a] - 1) + listed("output_padding", a, 0)? + (kernel[a] - 1) * dilation + 1;
+        let full = stride * (image[a] - 1)
+            + listed("output_padding", a, 0)?
+            + (kernel[a] - 1) * dilation
+            + 1;
         let size = full.checked_sub(before + after).filter(|&size| size > 0);
         sizes.push(size.ok_or("its pads are too large")?);
         along.push((stride, dilation, before));

@@ -328,7 +328,7 @@ def state(interval):
 
 
 def default_slope(interval):
-    return ONE if interval[1] > -interval[0] else ZERO
+    return ONE if interval[1] > -interval[0] * F(1.0 - 1e-6) else ZERO
 
 
 def at(line, taken):

@@ -23,6 +23,8 @@ pub struct Maximization {
     objective: Objective,
     /// Outputs of the model. The network of the solver has more if inputs are in the objective.
     outputs: usize,
+    /// The inputs in the objective: the last outputs of the network.
+    inputs: Vec<usize>,
 }
 
 /// What was found and what was proven.
@@ -128,10 +130,11 @@ impl Maximization {
             Judge::new(Arc::clone(&model.network), model.replay.clone())
         } else {
             let network = Arc::new(model.network.with_inputs(&inputs));
-            Judge::new(network, Arc::new(ReplayWithInputs { file: model.replay.clone(), inputs }))
+            let (file, inputs) = (model.replay.clone(), inputs.clone());
+            Judge::new(network, Arc::new(ReplayWithInputs { file, inputs }))
         };
         let set = InputSet::of_domain(domain, centre);
-        Ok(Self { outputs, ..Self::of_set(judge, domain, set, objective, options) })
+        Ok(Self { outputs, inputs, ..Self::of_set(judge, domain, set, objective, options) })
     }
 
     fn of_set(
@@ -147,7 +150,13 @@ impl Maximization {
             domain: domain.clone(),
             objective,
             outputs,
+            inputs: Vec::new(),
         }
+    }
+
+    /// The inputs in the objective, which are the last outputs of the problem's network.
+    pub fn inputs(&self) -> &[usize] {
+        &self.inputs
     }
 
     /// Where inputs may lie.

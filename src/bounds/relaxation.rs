@@ -8,6 +8,10 @@ use super::interval::{Interval, Stability};
 /// Makes up for a handful of roundings of a factor.
 const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
 
+/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
+/// apart by rounding. Checkers of proofs do the same.
+pub(super) const RATHER_ON: f64 = 1.0 - 1e-6;
+
 /// What lies above unstable ReLUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpperRelaxation {
@@ -246,5 +250,5 @@ impl DualLine {
 
 /// Whichever of 0 and `g` leaves the smaller triangle above it.
 pub(super) fn default_slope(interval: Interval) -> f64 {
-    if interval.upper > -interval.lower { 1.0 } else { 0.0 }
+    if interval.upper > -interval.lower * RATHER_ON { 1.0 } else { 0.0 }
 }

@@ -160,9 +160,6 @@ impl MaximizeArgs {
         let checked = CheckedModel { path: &self.model, bytes: None, sha256: &model.sha256 };
         let self_check = self.self_check.open(&checked, false)?;
         let proofs = self.proof.is_some() || self_check.is_some();
-        if proofs && objective.terms.iter().any(|(variable, _)| *variable >= outputs) {
-            bail!("--objective: there are no proofs for an objective with inputs in it");
-        }
         let options = SolveOptions { search, goal, threshold, branch, proofs };
         let file = self.constraints.as_deref().unwrap_or(Path::new("")).display();
         let problem = match Maximization::new(model, &domain, &objective, &options, budget) {

@@ -50,6 +50,9 @@ pub struct DomainStatement {
     /// The inputs that take whole numbers only. Their bounds and their centre are such numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub integers: Vec<usize>,
+    /// Inputs that count as further outputs, behind those of the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<usize>,
     /// One weight for each output.
     pub weights: Vec<f64>,
     /// What the objective adds to that.
@@ -99,8 +102,8 @@ impl ImageStatement {
 }
 
 impl DomainStatement {
-    /// A problem over a domain.
-    pub fn new(problem: &Problem) -> Self {
+    /// A problem over a domain. These inputs are the last outputs of its network.
+    pub fn new(problem: &Problem, inputs: &[usize]) -> Self {
         let (set, domain) = (&problem.set, problem.set.domain());
         let side = |side: f64| Some(side).filter(|side| side.is_finite());
         let constraint = |constraint: &Constraint| ConstraintStatement {
@@ -114,14 +117,22 @@ impl DomainStatement {
             upper: domain.upper.clone(),
             constraints: set.constraints().iter().map(constraint).collect(),
             integers: domain.integers.clone(),
+            inputs: inputs.to_vec(),
             weights: problem.question.weights.clone(),
             constant: problem.question.constant,
         }
     }
 
     fn problem(&self, network: &Arc<Network>) -> Result<Problem, String> {
-        let Self { centre, lower, upper, constraints, integers, weights, constant } = self;
+        let Self { centre, lower, upper, constraints, integers, inputs, weights, constant } = self;
         let lengths = [centre, lower, upper].map(Vec::len);
+        if inputs.iter().any(|&input| input >= network.inputs()) {
+            return Err("its objective is not about the model's inputs".into());
+        }
+        let network = &match inputs[..] {
+            [] => Arc::clone(network),
+            _ => Arc::new(network.with_inputs(inputs)),
+        };
         if lengths != [network.inputs(); 3] || weights.len() != network.outputs() {
             return Err("its numbers of inputs and outputs do not fit the model".into());
         }

@@ -93,8 +93,13 @@ impl ProofFiles {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save_maximum(&self, problem: &Problem, claims: &[Claim]) -> Result<(), StoreError> {
-        let statement = Statement::Domain(DomainStatement::new(problem));
+    pub fn save_maximum(
+        &self,
+        problem: &Problem,
+        inputs: &[usize],
+        claims: &[Claim],
+    ) -> Result<(), StoreError> {
+        let statement = Statement::Domain(DomainStatement::new(problem, inputs));
         self.save(&self.root.join(MAXIMUM), statement, claims)
     }
 

@@ -60,7 +60,7 @@ impl SelfCheck {
                 name.display()
             ));
         }
-        // Reading leaves open whether operations fit together, and whether there is a ReLU.
+        // Reading leaves open whether operations fit together.
         read.widths().map_err(|problem| format!("{}: {problem}", name.display()))?;
         Ok(Self { model: Arc::new(read) })
     }
@@ -80,12 +80,17 @@ impl SelfCheck {
         self.check(image_statement(sample, pair, attack), claimed, about)
     }
 
-    /// Checks what is claimed of a maximum.
+    /// Checks what is claimed of a maximum. These inputs are the last outputs of the problem's network.
     ///
     /// # Errors
     /// When it is not proven.
-    pub fn check_maximum(&self, problem: &Problem, claimed: Claimed) -> Result<(), StoreError> {
-        let statement = Statement::Domain(DomainStatement::new(problem));
+    pub fn check_maximum(
+        &self,
+        problem: &Problem,
+        inputs: &[usize],
+        claimed: Claimed,
+    ) -> Result<(), StoreError> {
+        let statement = Statement::Domain(DomainStatement::new(problem, inputs));
         self.check(statement, claimed, "the maximum".into())
     }
 

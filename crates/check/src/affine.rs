@@ -1,7 +1,5 @@
 //! Affine operations of a file, what they are off by in f32, and functions pulled back through them.
 
-use std::sync::Arc;
-
 use crate::number::{Number, gamma};
 use crate::relax::Interval;
 
@@ -102,19 +100,16 @@ impl<T: Clone> Matrix<T> {
         }
     }
 
-    /// The only input of each row and its weight, if none has more.
-    pub fn selection(&self) -> Option<Vec<(usize, &T)>> {
-        let only = |j: usize| match self.row(j) {
-            (Some([input]), [weight]) => Some((*input, weight)),
-            _ => None,
-        };
-        (0..self.outputs).map(only).collect()
+    /// The inputs of a row and their weights.
+    pub fn terms(&self, j: usize) -> impl Iterator<Item = (usize, &T)> {
+        let (columns, weights) = self.row(j);
+        weights.iter().enumerate().map(move |(k, w)| (columns.map_or(k, |columns| columns[k]), w))
     }
 }
 
 impl<N: Number> Matrix<N> {
     /// At least `Σ weight · value` of a row, where nothing is negative.
-    fn sum_up(&self, j: usize, values: &[N]) -> N {
+    pub fn sum_up(&self, j: usize, values: &[N]) -> N {
         match self.row(j) {
             (None, row) => N::sum_up(row, values),
             (Some(columns), row) => {
@@ -141,18 +136,6 @@ impl<N: Number> Matrix<N> {
         let size = size.add_up(&size.mul_up(&gamma));
         let off = size.mul_up(&gamma).add_up(&N::of(N::TINY * (row.len() as f64 + 1.0)));
         (lower.sub_down(&off), upper.add_up(&off))
-    }
-
-    /// A row with all inputs.
-    pub fn whole_row(&self, j: usize) -> Vec<N> {
-        match self.row(j) {
-            (None, row) => row.to_vec(),
-            (Some(columns), row) => {
-                let mut whole = vec![N::zero(); self.inputs];
-                columns.iter().zip(row).for_each(|(&i, weight)| whole[i] = weight.clone());
-                whole
-            }
-        }
     }
 
     /// Functions of its results become functions of its inputs.
@@ -190,57 +173,43 @@ impl Step<Uncertain> {
         if let Self::Matrix(matrix) = self { matrix.outputs } else { inputs }
     }
 
-    /// The same for `own` of the values, with `others` behind them, or before them, that stay as they are.
-    pub fn beside(&self, own: usize, others: usize, behind: bool) -> Self {
-        let around = |mut list: Vec<Uncertain>, neutral: f64| {
-            let neutral = vec![Uncertain::exact(neutral); others];
-            if behind {
-                list.splice(0..0, neutral).for_each(drop)
-            } else {
-                list.extend(neutral)
-            }
-            list
+    /// The inputs that a result is made of. A weight of 0 is no term.
+    pub fn terms(&self, row: usize) -> impl Iterator<Item = usize> {
+        self.weighted(row).filter(|(_, weight)| *weight != 0.0).map(|(at, _)| at)
+    }
+
+    /// The same with those of weight 0.
+    pub fn inputs(&self, row: usize) -> impl Iterator<Item = usize> {
+        self.weighted(row).map(|(at, _)| at)
+    }
+
+    fn weighted(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let (matrix, own) = match self {
+            Self::Matrix(matrix) => (Some(matrix), None),
+            Self::Scale(_) | Self::Shift(_) => (None, Some((row, 1.0))),
         };
+        let terms = matrix.into_iter().flat_map(move |matrix| matrix.terms(row));
+        terms.map(|(at, weight)| (at, weight.value)).chain(own)
+    }
+
+    /// Some of the results, made of those inputs that are known, which are given, too. None but those with weight 0 are missing.
+    pub fn part(&self, rows: &[usize], is_known: &[bool]) -> (Self, Vec<usize>) {
+        let pick = |list: &[Uncertain]| rows.iter().map(|&row| list[row]).collect();
         match self {
-            Self::Scale(factors) => Self::Scale(around(factors.clone(), 1.0)),
-            Self::Shift(by) => Self::Shift(around(by.clone(), 0.0)),
+            Self::Scale(factors) => (Self::Scale(pick(factors)), rows.to_vec()),
+            Self::Shift(by) => (Self::Shift(pick(by)), rows.to_vec()),
             Self::Matrix(matrix) => {
-                let first = if behind { others } else { 0 };
-                let row = |j: usize| {
-                    let (columns, weights) = matrix.row(j);
-                    let column = |k: usize| columns.map_or(k, |columns| columns[k]);
-                    (0..weights.len()).map(|k| (first + column(k), weights[k])).collect()
+                let used: Vec<usize> = (0..matrix.inputs).filter(|&at| is_known[at]).collect();
+                let mut place = vec![0; matrix.inputs];
+                used.iter().enumerate().for_each(|(k, &at)| place[at] = k);
+                let part = |&j: &usize| -> Vec<(usize, Uncertain)> {
+                    let terms = matrix.terms(j).filter(|(at, _)| is_known[*at]);
+                    terms.map(|(at, weight)| (place[at], *weight)).collect()
                 };
-                let stays =
-                    |i: usize| vec![(if behind { i } else { own + i }, Uncertain::exact(1.0))];
-                let mut rows: Vec<Vec<_>> = (0..matrix.outputs).map(row).collect();
-                let at = if behind { 0 } else { rows.len() };
-                rows.splice(at..at, (0..others).map(stays)).for_each(drop);
-                Self::Matrix(Matrix::sparse(own + others, &rows))
+                let rows: Vec<_> = rows.iter().map(part).collect();
+                (Self::Matrix(Matrix::sparse(used.len(), &rows)), used)
             }
         }
-    }
-}
-
-/// A file's operations: layers of affine ones, with a ReLU between two layers.
-#[derive(Clone, Debug)]
-pub struct Chain {
-    pub inputs: usize,
-    pub layers: Vec<Vec<Arc<Step<Uncertain>>>>,
-}
-
-impl Chain {
-    /// No operation yet.
-    pub fn new(inputs: usize) -> Self {
-        Self { inputs, layers: vec![Vec::new()] }
-    }
-
-    pub fn push(&mut self, step: Step<Uncertain>) {
-        self.layers.last_mut().expect("there is a layer").push(Arc::new(step));
-    }
-
-    pub fn relu(&mut self) {
-        self.layers.push(Vec::new());
     }
 }
 
@@ -255,6 +224,8 @@ pub struct Affine<N> {
     /// Additions that a summand may go through: those of the sum before it, too, if a run begins with it.
     additions: usize,
     arithmetic: Arithmetic,
+    /// Roundings of what comes back to an input, beside those of the products.
+    pub uses: usize,
     pub outputs: usize,
 }
 
@@ -272,7 +243,7 @@ pub struct Results<N> {
 }
 
 impl<N: Number> Affine<N> {
-    /// `before` is the number of terms of the sum that its inputs are, if they are one.
+    /// `before` is the number of terms of the sums that its inputs are, if they are any.
     pub fn new(
         step: &Step<Uncertain>,
         inputs: usize,
@@ -295,7 +266,7 @@ impl<N: Number> Affine<N> {
             Step::Matrix(matrix) => Some(matrix.map(N::magnitude)),
             _ => None,
         };
-        Self { step, magnitudes, off, additions: before + 1, arithmetic, outputs }
+        Self { step, magnitudes, off, additions: before + 1, arithmetic, uses: 0, outputs }
     }
 
     /// The number of terms of its sums, if it has any: `before`, if they are those of an earlier operation.
@@ -324,10 +295,9 @@ impl<N: Number> Affine<N> {
                 (Step::Matrix(_), matrix) => {
                     let matrix = matrix.as_ref().expect("made of the matrix");
                     let sum = sums.map_or_else(|| matrix.sum_up(j, inputs), |sums| sums[j].clone());
-                    let (columns, row) = matrix.row(j);
                     // A value that is only moved is not rounded.
-                    let is_moved = columns.is_some() && matches!(row, [w] if *w == N::of(1.0));
-                    (sum, N::zero(), if is_moved { 0 } else { row.len() })
+                    let many = matrix.row(j).1.len();
+                    (sum, N::zero(), if self.moved(j).is_some() { 0 } else { many })
                 }
                 (Step::Scale(factors), _) => {
                     let own = self.off[j].mul_up(&inputs[j]);
@@ -358,6 +328,7 @@ impl<N: Number> Affine<N> {
     /// the same is known of its inputs; and the number of operations. Factors below 1 count as 1.
     pub fn reach(&self, inputs: &[N]) -> (Vec<N>, usize) {
         let (one, at_least_one) = (N::of(1.0), |x: &N| x.magnitude().larger(&N::of(1.0)));
+        let operations = |many| if self.arithmetic == Arithmetic::Exact { 0 } else { many };
         match &self.step {
             Step::Matrix(matrix) => {
                 let most = (0..self.outputs).map(|j| matrix.row(j).1.len()).max().unwrap_or(0);
@@ -371,17 +342,40 @@ impl<N: Number> Affine<N> {
                     let more = sum.mul_up(&N::of(N::gamma(2 * row.len() + 2).min(HUGE)));
                     sum.add_up(&more)
                 };
-                ((0..self.outputs).map(reach).collect(), most + 1)
+                ((0..self.outputs).map(reach).collect(), operations(most + 1))
             }
             Step::Scale(factors) => {
                 let factor = |j: usize| at_least_one(&factors[j]).add_up(&self.off[j]);
                 let reach = |j: usize| factor(j).mul_up(&inputs[j]).add_up(&one);
-                ((0..self.outputs).map(reach).collect(), 3)
+                ((0..self.outputs).map(reach).collect(), operations(3))
             }
             Step::Shift(by) => {
                 let more = |j: usize| at_least_one(&by[j]).add_up(&self.off[j]);
-                ((0..self.outputs).map(|j| inputs[j].add_up(&more(j))).collect(), 3)
+                ((0..self.outputs).map(|j| inputs[j].add_up(&more(j))).collect(), operations(3))
             }
+        }
+    }
+
+    /// The only input that a result depends on, and the magnitude of its factor.
+    pub fn only_input(&self, j: usize) -> Option<(usize, N)> {
+        match &self.step {
+            Step::Matrix(matrix) => match matrix.row(j) {
+                (Some([input]), [weight]) => Some((*input, weight.magnitude())),
+                _ => None,
+            },
+            Step::Scale(factors) => Some((j, factors[j].magnitude().add_up(&self.off[j]))),
+            Step::Shift(_) => Some((j, N::of(1.0))),
+        }
+    }
+
+    /// The input that a result is, if it is one.
+    pub fn moved(&self, j: usize) -> Option<usize> {
+        match &self.step {
+            Step::Matrix(matrix) => match matrix.row(j) {
+                (Some([input]), [weight]) if *weight == N::of(1.0) => Some(*input),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -402,7 +396,7 @@ impl<N: Number> Affine<N> {
 
     /// What is lost where functions of its results become functions of its inputs, whose magnitudes are given.
     pub fn errors(&self, inputs: &[N], Results { magnitudes, off }: &Results<N>) -> StepErrors<N> {
-        let gamma = N::of(N::gamma(self.outputs + 1).min(HUGE));
+        let gamma = N::of(N::gamma(self.outputs + 1 + self.uses).min(HUGE));
         let each = |j: usize| off[j].add_up(&gamma.mul_up(&magnitudes[j]));
         let ones = vec![N::of(N::TINY * (self.outputs as f64 + 1.0)); inputs.len()];
         StepErrors { each: (0..self.outputs).map(each).collect(), always: N::sum_up(inputs, &ones) }
@@ -437,8 +431,7 @@ impl<N: Number> Affine<N> {
 
     /// What its results may be, if its inputs are within intervals and [`Affine::errors`] are those of that.
     pub fn ranges(&self, errors: &StepErrors<N>, inputs: &[Interval<N>]) -> Vec<Interval<N>> {
-        let larger = |x: &Interval<N>| x.lower.magnitude().larger(&x.upper.magnitude());
-        let largest: Vec<N> = inputs.iter().map(larger).collect();
+        let largest: Vec<N> = inputs.iter().map(Interval::magnitude).collect();
         let range = |j: usize| {
             let (lower, upper) = match &self.step {
                 Step::Matrix(matrix) => matrix.range(j, inputs, &largest),
@@ -459,6 +452,7 @@ impl<N: Number> Affine<N> {
 
     /// Whether it is a matrix that adds up several values.
     pub fn is_sum(&self) -> bool {
-        self.magnitudes.as_ref().is_some_and(|matrix| matrix.selection().is_none())
+        let is_matrix = self.magnitudes.is_some();
+        is_matrix && (0..self.outputs).any(|j| self.only_input(j).is_none())
     }
 }

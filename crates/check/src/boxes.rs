@@ -10,10 +10,6 @@ use crate::region::{Failure, checked};
 use crate::relax::{Interval, State};
 use crate::slopes::Slopes;
 
-/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
-/// apart by rounding.
-const RATHER_ON: f64 = 1.0 - 1e-6;
-
 /// Products below this may have lost digits.
 const SMALL: f64 = 1e-280;
 
@@ -69,6 +65,8 @@ struct ReluLines<N> {
     below: Vec<N>,
     /// Whether the slope below may be chosen.
     is_free: Vec<bool>,
+    /// Whether there is a ReLU at all.
+    is_relu: Vec<bool>,
 }
 
 /// Bounds of all neurons over a part of a box.
@@ -80,15 +78,6 @@ pub struct BoxRegion<N> {
     intervals: Vec<Vec<Interval<N>>>,
     lines: Vec<ReluLines<N>>,
     errors: Vec<Vec<StepErrors<N>>>,
-}
-
-/// The magnitude of what is in an interval.
-fn magnitude<N: Number>(interval: &Interval<N>) -> N {
-    interval.lower.magnitude().larger(&interval.upper.magnitude())
-}
-
-fn relu<N: Number>(Interval { lower, upper }: &Interval<N>) -> Interval<N> {
-    Interval { lower: lower.larger(&N::zero()), upper: upper.larger(&N::zero()) }
 }
 
 /// A sum of so many products of numbers that are not negative, rounded to nearest, made at least the exact one.
@@ -118,7 +107,7 @@ impl<N: Number> BoxRegion<N> {
         let inputs = inputs.map(|(l, u)| Interval { lower: l.clone(), upper: u.clone() });
         let mut inputs: Vec<Interval<N>> = inputs.collect();
         for layer in 0..network.layers.len() {
-            let magnitudes: Vec<N> = inputs.iter().map(magnitude).collect();
+            let magnitudes: Vec<N> = inputs.iter().map(Interval::magnitude).collect();
             region.errors.push(network.errors(layer, &magnitudes, true)?);
             if layer == network.hidden() {
                 break;
@@ -150,9 +139,9 @@ impl<N: Number> BoxRegion<N> {
                     region.push_neurons(problem, part, layer, true)?;
                 }
             }
-            let lines = ReluLines::new(&region.intervals[layer]);
+            let lines = ReluLines::new(network, layer, &region.intervals[layer]);
             region.lines.push(lines);
-            inputs = region.intervals[layer].iter().map(relu).collect();
+            inputs = network.activated(layer, &region.intervals[layer]);
         }
         Ok(region)
     }
@@ -166,7 +155,8 @@ impl<N: Number> BoxRegion<N> {
         is_sloped: bool,
     ) -> Result<(), Failure> {
         let width = problem.network.widths[layer];
-        let unstable = |j: &usize| self.intervals[layer][*j].state() == State::Unstable;
+        let state = |j: usize| problem.network.state(layer, j, &self.intervals[layer][j]);
+        let unstable = |j: &usize| state(*j) == State::Unstable;
         let neurons: Vec<usize> = (0..width).filter(unstable).collect();
         let mut rows = vec![N::zero(); 2 * neurons.len() * width];
         for (k, &j) in neurons.iter().enumerate() {
@@ -254,7 +244,8 @@ impl<N: Number> BoxRegion<N> {
                     let multiplier = if on { multiplier } else { multiplier.negated() };
                     *slope = slope.add(&multiplier);
                 }
-                // `q·relu(g) ≤ α·q·g` for q ≤ 0 and every α in [0, 1], whatever the sign.
+                // `q·relu(g) ≤ α·q·g` for q ≤ 0 and every α in [0, 1], whatever the sign. Not so without a ReLU.
+                None if !lines.is_relu[neuron] => {}
                 None => {
                     let slopes = by.slopes.and_then(|slopes| slopes.get(layer, neuron));
                     if let (Some(alpha), true) = (slopes, q < zero) {
@@ -361,32 +352,34 @@ impl<N: Number> BoxRegion<N> {
     /// At least the magnitudes of the outputs.
     pub fn output_magnitudes(&self, problem: &BoxProblem<N>) -> Vec<N> {
         let last = problem.network.hidden();
-        let inputs: Vec<Interval<N>> = self.intervals[last - 1].iter().map(relu).collect();
-        problem.network.ranges(last, &self.errors[last], &inputs).iter().map(magnitude).collect()
+        let inputs = problem.network.activated(last - 1, &self.intervals[last - 1]);
+        let outputs = problem.network.ranges(last, &self.errors[last], &inputs);
+        outputs.iter().map(Interval::magnitude).collect()
     }
 }
 
 impl<N: Number> ReluLines<N> {
-    fn new(intervals: &[Interval<N>]) -> Self {
+    fn new(network: &Network<N>, layer: usize, intervals: &[Interval<N>]) -> Self {
         let (mut above, mut lift, mut below, mut is_free) = (vec![], vec![], vec![], vec![]);
-        for interval in intervals {
+        for (j, interval) in intervals.iter().enumerate() {
             let Interval { lower, upper } = interval;
-            let (up, more, down) = match interval.state() {
+            let state = network.state(layer, j, interval);
+            let (up, more, down) = match state {
                 State::On => (N::of(1.0), N::zero(), N::of(1.0)),
                 State::Off => (N::zero(), N::zero(), N::zero()),
                 State::Unstable => {
                     // Somewhat above the chord, whatever is rounded where it is used.
                     let chord = upper.quotient_up(&upper.sub_down(lower)).nearest();
                     let chord = (chord * (1.0 + 8.0 * f64::EPSILON)).max(SMALL);
-                    let rather_on = *upper > lower.negated().mul(&N::of(RATHER_ON));
-                    (N::of(chord), lower.negated(), N::of(if rather_on { 1.0 } else { 0.0 }))
+                    (N::of(chord), lower.negated(), N::of(interval.default_slope()))
                 }
             };
-            is_free.push(interval.state() == State::Unstable);
+            is_free.push(state == State::Unstable);
             above.push(up);
             lift.push(more);
             below.push(down);
         }
-        Self { above, lift, below, is_free }
+        let is_relu = (0..intervals.len()).map(|j| network.has_relu(layer, j)).collect();
+        Self { above, lift, below, is_free, is_relu }
     }
 }

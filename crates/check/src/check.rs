@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::affine::{Arithmetic, Chain};
+use crate::affine::Arithmetic;
+use crate::cells::Plan;
 use crate::first_layer::FirstLayer;
 use crate::format::{BoundedPart, Claim, Evidence, GuideLayer, Leaf, LineEntry, Side};
 use crate::network::Network;
@@ -19,13 +20,13 @@ const RECENT: usize = 6;
 /// # Errors
 /// The first thing found that is wrong.
 pub fn bound<N: Number>(
-    chain: &Chain,
+    plan: &Plan,
     set: &Set,
     objective: &[f64],
     claim: &Claim,
 ) -> Result<f64, String> {
     let arithmetic = if claim.f32 { Arithmetic::F32 } else { Arithmetic::Exact };
-    let network = Network::<N>::new(chain, arithmetic)?;
+    let network = Network::<N>::new(plan, arithmetic)?;
     let first = FirstLayer::new(&network, set)?;
     let problem = Problem { network, set: set.clone(), first, objective: objective.to_vec() };
     let known = claim.parts.iter().map(|_| None).collect();

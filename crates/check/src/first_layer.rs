@@ -67,7 +67,7 @@ pub fn first_noise<N: Number>(
     part: &Part,
     room: &Room<N>,
 ) -> Result<Vec<N>, String> {
-    if network.layers[0].iter().all(Affine::is_exact) {
+    if network.layers[0].operations.iter().all(|operation| operation.affine.is_exact()) {
         return Ok(vec![N::zero(); network.widths[0]]);
     }
     let mut centre: Vec<N> = set.centre.iter().map(|x| N::of(x.abs())).collect();
@@ -79,57 +79,74 @@ pub fn first_noise<N: Number>(
     for (m, cap) in set.moves.iter().zip(&room.caps) {
         reach[m.input] = reach[m.input].larger(cap);
     }
-    // The only input that each value depends on, and how much it changes at most for a unit of that; nothing is known behind sums.
-    let mut spread: Option<Vec<(usize, N)>> =
-        Some((0..centre.len()).map(|i| (i, N::of(1.0))).collect());
-    let mut noise = vec![N::zero(); centre.len()];
     let inputs: Vec<N> = centre.iter().zip(&reach).map(|(c, r)| c.add_up(r)).collect();
     let flushed = network.flushed(0, &inputs)?;
-    for step in &network.layers[0] {
-        let largest: Vec<N> = match &spread {
-            Some(spread) => spread
-                .iter()
-                .enumerate()
-                .map(|(k, (i, by))| centre[k].add_up(&by.mul_up(&reach[*i])).add_up(&noise[k]))
-                .collect(),
-            None => centre.clone(),
-        };
-        let sums = match (step.magnitudes(), &spread) {
-            (Some(matrix), Some(spread)) => {
-                let still: Vec<N> = centre.iter().zip(&noise).map(|(c, n)| c.add_up(n)).collect();
-                let sum = |j: usize| {
-                    let row = matrix.whole_row(j);
-                    let mut by_input = vec![N::zero(); reach.len()];
-                    for (weight, (i, by)) in row.iter().zip(spread) {
-                        by_input[*i] = by_input[*i].add_up(&weight.mul_up(by));
-                    }
-                    let moved: Vec<N> =
-                        set.moves.iter().map(|m| by_input[m.input].clone()).collect();
-                    N::sum_up(&row, &still).add_up(&room.support_of_box_and_budget(&moved))
-                };
-                Some((0..matrix.outputs).map(sum).collect::<Vec<N>>())
-            }
-            _ => None,
-        };
-        let results = step.results(&largest, sums.as_deref(), true);
-        noise =
-            step.spread(&noise).iter().zip(&results.off).map(|(n, off)| n.add_up(off)).collect();
-        let kept = step.magnitudes().map(Matrix::selection);
-        let next = spread.and_then(|spread| match kept {
-            None => {
-                let (sources, by): (Vec<usize>, Vec<N>) = spread.into_iter().unzip();
-                Some(sources.into_iter().zip(step.spread(&by)).collect())
-            }
-            Some(rows) => {
-                let moved = |(k, w): (usize, &N)| (spread[k].0, spread[k].1.mul_up(w));
-                Some(rows?.into_iter().map(moved).collect())
-            }
-        });
-        spread = next;
-        centre = match &spread {
-            Some(_) => step.results(&centre, None, false).magnitudes,
-            None => results.magnitudes,
-        };
+    let start = |i: usize| Spread {
+        centre: centre[i].clone(),
+        by: Some((i, N::of(1.0))),
+        noise: N::zero(),
+        largest: inputs[i].clone(),
+    };
+    let mut values: Vec<Spread<N>> = (0..centre.len()).map(start).collect();
+    for operation in &network.layers[0].operations {
+        values.extend(spread(&operation.affine, &operation.gather(&values), &reach, set, room));
     }
-    Ok(noise.iter().zip(&flushed).map(|(noise, flushed)| noise.add_up(flushed)).collect())
+    let last = values.len() - network.widths[0];
+    let noise = values[last..].iter().zip(&flushed);
+    Ok(noise.map(|(value, flushed)| value.noise.add_up(flushed)).collect())
+}
+
+/// What is known of a value in a part.
+#[derive(Clone)]
+struct Spread<N> {
+    /// At least its magnitude where nothing has moved.
+    centre: N,
+    /// The only input that it depends on, and how much it changes at most for a unit of that; nothing is known behind sums.
+    by: Option<(usize, N)>,
+    /// How far it may be off.
+    noise: N,
+    /// At least its magnitude.
+    largest: N,
+}
+
+/// The results of an operation; inputs move by at most `reach`.
+fn spread<N: Number>(
+    step: &Affine<N>,
+    inputs: &[Spread<N>],
+    reach: &[N],
+    set: &Set,
+    room: &Room<N>,
+) -> Vec<Spread<N>> {
+    let all = |of: fn(&Spread<N>) -> &N| inputs.iter().map(|v| of(v).clone()).collect::<Vec<N>>();
+    let (largest, noise, centre) = (all(|v| &v.largest), all(|v| &v.noise), all(|v| &v.centre));
+    // Sums of magnitudes: those at the centre, and what the moves can add.
+    let sum = |matrix: &Matrix<N>, j: usize| {
+        let (mut still, mut by_input) = (N::zero(), vec![N::zero(); reach.len()]);
+        for (at, weight) in matrix.terms(j) {
+            let Some((i, by)) = &inputs[at].by else { return matrix.sum_up(j, &largest) };
+            still = still.add_up(&weight.mul_up(&centre[at].add_up(&noise[at])));
+            by_input[*i] = by_input[*i].add_up(&weight.mul_up(by));
+        }
+        let moved: Vec<N> = set.moves.iter().map(|m| by_input[m.input].clone()).collect();
+        still.add_up(&room.support_of_box_and_budget(&moved))
+    };
+    let matrix = step.magnitudes().filter(|_| !step.is_exact());
+    let sums = matrix.map(|matrix| (0..step.outputs).map(|j| sum(matrix, j)).collect::<Vec<N>>());
+    let results = step.results(&largest, sums.as_deref(), true);
+    let centres = step.results(&centre, None, false).magnitudes;
+    let noises = step.spread(&noise);
+    let value = |j: usize| {
+        let noise = noises[j].add_up(&results.off[j]);
+        let by = step.only_input(j).and_then(|(at, factor)| {
+            let (i, by) = inputs[at].by.as_ref()?;
+            Some((*i, by.mul_up(&factor)))
+        });
+        let centre = centres[j].clone();
+        let largest = match &by {
+            Some((i, by)) => centre.add_up(&by.mul_up(&reach[*i])).add_up(&noise),
+            None => results.magnitudes[j].clone(),
+        };
+        Spread { centre, by, noise, largest }
+    };
+    (0..step.outputs).map(value).collect()
 }

@@ -70,6 +70,9 @@ pub struct DomainStatement {
     /// The inputs that take whole numbers only.
     #[serde(default)]
     pub integers: Vec<usize>,
+    /// Inputs that count as further outputs.
+    #[serde(default)]
+    pub inputs: Vec<usize>,
     /// One weight for each output.
     pub weights: Vec<f64>,
     /// What the function adds to that.

@@ -1,7 +1,7 @@
 //! Checks proofs that no point of a set gives a ReLU network a larger value than claimed.
 //!
 //! Nothing here is shared with the program that makes the proofs: the ONNX reader, the arithmetic and the bounds are written anew, for being read.
-//! docs/proof-format.md describes the format and every formula. The order to read in: [`number`], [`mod@format`], `affine`, `network`, `set`, `support`,
+//! docs/proof-format.md describes the format and every formula. The order to read in: [`number`], [`mod@format`], `cells`, `affine`, `network`, `set`, `support`,
 //! `relax`, `region`, `check`; and for properties `property`, `boxes`, `tree`.
 
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@
 mod affine;
 mod any;
 mod boxes;
+mod cells;
 mod check;
 mod cut;
 mod exact;

@@ -62,6 +62,7 @@ pub fn check_property<'p>(
     if proof.cases.len() != proof.trees.len() {
         return Err("it does not have one tree for each case".into());
     }
+    let plan = model.plan(&[])?;
     let mut leaves = Vec::new();
     for (number, (case, tree)) in proof.cases.iter().zip(&proof.trees).enumerate() {
         if case.is_empty() {
@@ -70,7 +71,7 @@ pub fn check_property<'p>(
         }
         let refute = if exact { refute::<Exact> } else { refute::<f64> };
         // There are no infinite exact numbers: what overflows panics.
-        let work = AssertUnwindSafe(|| refute(&model.chain, case, proof.f32, tree));
+        let work = AssertUnwindSafe(|| refute(&plan, case, proof.f32, tree));
         let refuted = catch_unwind(work).unwrap_or_else(|_| Err("numbers overflow".into()));
         leaves.push(refuted.map_err(|what| format!("case {number}: {what}"))?);
     }

@@ -48,12 +48,13 @@ impl<N: Number> Region<'_, N> {
                 None
             };
             let interval = fresh.as_ref().unwrap_or(&self.intervals[layer][j]);
+            let state = self.problem.network.state(layer, j, interval);
             let envelope = self.envelope(layer, j, relaxation);
             let theta = envelope.as_ref().map(|envelope| &envelope.theta);
             let mut shares = Vec::new();
             for (row, constant) in constants.iter_mut().enumerate() {
                 let q = &mut rows[row * width + j];
-                let relaxed = Relaxed::new(q, interval, relaxation, theta);
+                let relaxed = Relaxed::new(q, (interval, state), relaxation, theta);
                 *q = relaxed.slope;
                 if relaxed.constant != N::zero() {
                     *constant = constant.add_up(&relaxed.constant);
@@ -84,7 +85,7 @@ impl<N: Number> Region<'_, N> {
             _ => false,
         };
         match &self.lines[layer][j] {
-            Some(pair) if !independent && known.state() == State::Unstable => {
+            Some(pair) if !independent && self.state(layer, j) == State::Unstable => {
                 self.interval(pair, Some(known)).map(Some)
             }
             _ => Ok(None),
@@ -93,11 +94,13 @@ impl<N: Number> Region<'_, N> {
 
     /// A neuron's envelope, if it is asked for and has lines.
     fn envelope(&self, layer: usize, j: usize, by: Relaxation) -> Option<Envelope<N>> {
-        let unstable = || self.intervals[layer][j].state() == State::Unstable;
+        let unstable = || self.state(layer, j) == State::Unstable;
         let (wanted, theta) = match by {
             Relaxation::Default => (false, 0.0),
             Relaxation::Lines { share, theta, .. } => (share > 0.0 && unstable(), theta),
-            Relaxation::Multipliers { envelope, .. } => (envelope > 0.0, 0.0),
+            Relaxation::Multipliers { envelope, .. } => {
+                (envelope > 0.0 && self.problem.network.has_relu(layer, j), 0.0)
+            }
         };
         if !wanted {
             return None;

@@ -89,8 +89,8 @@ impl<'p, N: Number> Region<'p, N> {
         };
         region.first_layer(part, known.map(|known| &known[0][..]))?;
         for layer in 1..problem.network.layers.len() {
-            let outputs = region.outputs(layer - 1);
-            let magnitudes: Vec<N> = outputs.iter().map(|h| h.upper.clone()).collect();
+            let outputs = problem.network.activated(layer - 1, &region.intervals[layer - 1]);
+            let magnitudes: Vec<N> = outputs.iter().map(Interval::magnitude).collect();
             let errors = problem.network.errors(layer, &magnitudes, true)?;
             Arc::make_mut(&mut region.errors).push(errors);
             if layer < problem.network.hidden() {
@@ -131,12 +131,11 @@ impl<'p, N: Number> Region<'p, N> {
     }
 
     pub(crate) fn push_layer(&mut self, intervals: Vec<Interval<N>>, mut lines: LayerLines<N>) {
-        let unstable = |j: &usize| intervals[*j].state() == State::Unstable;
-        let many = (0..intervals.len()).filter(unstable).count();
+        self.intervals.push(intervals);
+        let many = self.unstable(self.intervals.len() - 1).len();
         if many.saturating_mul(self.room.caps.len()) > MOST_NUMBERS {
             lines.fill(None);
         }
-        self.intervals.push(intervals);
         Arc::make_mut(&mut self.lines).push(lines);
     }
 
@@ -172,8 +171,13 @@ impl<'p, N: Number> Region<'p, N> {
     }
 
     pub(crate) fn unstable(&self, layer: usize) -> Vec<usize> {
-        let intervals = &self.intervals[layer];
-        (0..intervals.len()).filter(|&j| intervals[j].state() == State::Unstable).collect()
+        let is_unstable = |j: &usize| self.state(layer, *j) == State::Unstable;
+        (0..self.intervals[layer].len()).filter(is_unstable).collect()
+    }
+
+    /// What a neuron does.
+    pub(crate) fn state(&self, layer: usize, j: usize) -> State {
+        self.problem.network.state(layer, j, &self.intervals[layer][j])
     }
 
     /// A function of the moves that are left, not below `objective · y`, by what is proposed for each neuron.
@@ -202,13 +206,6 @@ impl<'p, N: Number> Region<'p, N> {
         &self.problem.network.widths
     }
 
-    /// What the outputs of a hidden layer may be.
-    fn outputs(&self, layer: usize) -> Vec<Interval<N>> {
-        let relu = |x: &N| x.larger(&N::zero());
-        let output = |g: &Interval<N>| Interval { lower: relu(&g.lower), upper: relu(&g.upper) };
-        self.intervals[layer].iter().map(output).collect()
-    }
-
     fn deeper_layer(
         &mut self,
         layer: usize,
@@ -221,8 +218,9 @@ impl<'p, N: Number> Region<'p, N> {
                 *own = checked(own.and(&known.lower, &known.upper))?;
             }
         }
-        let unstable: Vec<usize> =
-            (0..intervals.len()).filter(|&j| intervals[j].state() == State::Unstable).collect();
+        let network = &self.problem.network;
+        let is_unstable = |j: &usize| network.state(layer, *j, &intervals[*j]) == State::Unstable;
+        let unstable: Vec<usize> = (0..intervals.len()).filter(is_unstable).collect();
         let mut lines = vec![None; intervals.len()];
         for (&j, pair) in unstable.iter().zip(self.best_lines(layer, &unstable)?) {
             intervals[j] = self.interval(&pair, Some(&intervals[j]))?;

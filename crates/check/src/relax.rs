@@ -11,6 +11,10 @@ pub struct Interval<N> {
     pub upper: N,
 }
 
+/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
+/// apart by rounding.
+pub const RATHER_ON: f64 = 1.0 - 1e-6;
+
 /// What an interval says about a ReLU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -30,6 +34,11 @@ impl<N: Number> Interval<N> {
         }
     }
 
+    /// The largest magnitude in it.
+    pub fn magnitude(&self) -> N {
+        self.lower.magnitude().larger(&self.upper.magnitude())
+    }
+
     /// What is in both.
     pub fn and(&self, lower: &N, upper: &N) -> Self {
         Self { lower: self.lower.larger(lower), upper: self.upper.smaller(upper) }
@@ -37,7 +46,7 @@ impl<N: Number> Interval<N> {
 
     /// The slope of the line below the ReLU that leaves the smaller triangle.
     pub fn default_slope(&self) -> f64 {
-        if self.upper > self.lower.negated() { 1.0 } else { 0.0 }
+        if self.upper > self.lower.negated().mul(&N::of(RATHER_ON)) { 1.0 } else { 0.0 }
     }
 }
 
@@ -158,9 +167,14 @@ pub struct Relaxed<N> {
 }
 
 impl<N: Number> Relaxed<N> {
-    /// A function above `q · relu(g)`; `theta` is that of the neuron's envelope, if it has one.
-    pub fn new(q: &N, interval: &Interval<N>, by: Relaxation, theta: Option<&N>) -> Self {
-        let (state, zero) = (interval.state(), N::zero());
+    /// A function above `q · relu(g)`, or above `q · g` for a neuron without a ReLU, which is on; `theta` is that of the envelope, if it has one.
+    pub fn new(
+        q: &N,
+        (interval, state): (&Interval<N>, State),
+        by: Relaxation,
+        theta: Option<&N>,
+    ) -> Self {
+        let zero = N::zero();
         if *q == zero && !matches!(by, Relaxation::Multipliers { .. }) {
             return Self { slope: zero.clone(), constant: zero.clone(), share: zero };
         }

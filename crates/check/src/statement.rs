@@ -55,7 +55,15 @@ pub fn check<'p>(model: &Model, proof: &'p ProofFile, exact: bool) -> Result<The
         return Err("it is about another model".into());
     }
     let set = Set::new(&proof.statement)?;
-    let network = Network::<f64>::new(&model.chain, Arithmetic::Exact)?;
+    let inputs: &[usize] = match &proof.statement {
+        Statement::Domain(domain) => &domain.inputs,
+        Statement::Image(_) => &[],
+    };
+    if inputs.iter().any(|&input| input >= set.centre.len()) {
+        return Err("its objective is not about the inputs".into());
+    }
+    let plan = model.plan(inputs)?;
+    let network = Network::<f64>::new(&plan, Arithmetic::Exact)?;
     let outputs = *network.widths.last().ok_or("the network has no layer")?;
     if set.centre.len() != network.inputs {
         return Err("its inputs do not fit the model".into());
@@ -70,7 +78,7 @@ pub fn check<'p>(model: &Model, proof: &'p ProofFile, exact: bool) -> Result<The
         let name = if claim.f32 { "in f32" } else { "in exact arithmetic" };
         let bound = if exact { bound::<Exact> } else { bound::<f64> };
         // There are no infinite exact numbers: what overflows panics.
-        let work = AssertUnwindSafe(|| bound(&model.chain, &set, &objective, claim));
+        let work = AssertUnwindSafe(|| bound(&plan, &set, &objective, claim));
         let bound = catch_unwind(work).unwrap_or_else(|_| Err("numbers overflow".into()));
         let bound = bound.map_err(|what| format!("{name}: {what}"))?;
         if bound > claim.bound || claim.bound.is_nan() {

@@ -111,8 +111,7 @@ impl<'p> Theorem<'p> {
     }
 
     fn write_domain(&self, f: &mut fmt::Formatter<'_>, domain: &DomainStatement) -> fmt::Result {
-        let DomainStatement { centre, lower, upper, constraints, integers, weights, constant } =
-            domain;
+        let DomainStatement { centre, lower, upper, constraints, integers, .. } = domain;
         let (inputs, many) = (centre.len(), constraints.len());
         writeln!(f, "objective over {inputs} inputs and {many} constraints")?;
         writeln!(f, "  model      SHA-256 {}", self.model_sha256)?;
@@ -132,8 +131,12 @@ impl<'p> Theorem<'p> {
                 "             and {terms} from {least} to {most}, up to {CONSTRAINT_TOLERANCE:e}"
             )?;
         }
-        let weights = sum("y", weights.iter().copied().enumerate());
-        write!(f, "  objective  {weights} + {constant}")
+        let outputs = domain.weights.len().saturating_sub(domain.inputs.len());
+        let (weights, more) = domain.weights.split_at(outputs);
+        let mut terms = vec![sum("y", weights.iter().copied().enumerate())];
+        terms.push(sum("x", domain.inputs.iter().copied().zip(more.iter().copied())));
+        terms.retain(|terms| !terms.is_empty());
+        write!(f, "  objective  {} + {}", terms.join(" + "), domain.constant)
     }
 }
 

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::affine::{Arithmetic, Chain};
+use crate::affine::Arithmetic;
 use crate::boxes::{BoxPart, BoxProblem, BoxRegion, InputLine, Proposal, Sign};
+use crate::cells::Plan;
 use crate::network::Network;
 use crate::number::Number;
 use crate::property::{Combination, PropertyCase, Row, Tree, TreeNode};
@@ -44,13 +45,13 @@ struct Case<'c, N> {
 /// # Errors
 /// The first thing found that is wrong.
 pub fn refute<N: Number>(
-    chain: &Chain,
+    plan: &Plan,
     case: &PropertyCase,
     f32: bool,
     tree: &Tree,
 ) -> Result<usize, String> {
     let arithmetic = if f32 { Arithmetic::F32 } else { Arithmetic::Exact };
-    let network = Network::<N>::new(chain, arithmetic)?;
+    let network = Network::<N>::new(plan, arithmetic)?;
     check_case(&network, case)?;
     let slopes = neuron_slopes(&network, tree)?;
     let is_sloped = !tree.slopes.is_empty();

@@ -35,18 +35,7 @@ fn what_is_read_computes_what_onnxruntime_computes() {
                 continue;
             }
         };
-        let widths = match model.widths() {
-            Ok(widths) => widths,
-            Err(why) => {
-                // A network without a ReLU is read, but nothing can be checked of it.
-                assert!(
-                    why.contains("has no ReLU") && file.starts_with("linear_"),
-                    "{file}: {why}"
-                );
-                refused.push(format!("{file}: {why}"));
-                continue;
-            }
-        };
+        let widths = model.widths().expect("its layers fit");
         // Without widths, only the answers are promised, not the layers.
         if case.get("widths").is_some() {
             let widths: Vec<f64> = widths.iter().map(|&w| w as f64).collect();
@@ -62,8 +51,8 @@ fn what_is_read_computes_what_onnxruntime_computes() {
             }
         }
     }
-    // Maxima, other activations, ReLUs side by side, batches of a fixed size and the like.
-    assert!(refused.len() < 120, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
+    // A Resize by 5/3 in which rounding decides what is nearest.
+    assert!(refused.len() <= 1, "{} of {} are refused: {refused:#?}", refused.len(), cases.len());
 }
 
 #[test]

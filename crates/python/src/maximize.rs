@@ -202,7 +202,8 @@ impl MaximizeRun {
             let files = ProofFiles::create(&folder, &self.sha256)?;
             for answer in self.finished.answers() {
                 let problem = self.finished.job.problem.problem();
-                files.save_maximum(&problem, &answer.solution.claims)?;
+                let inputs = self.finished.job.problem.inputs();
+                files.save_maximum(&problem, inputs, &answer.solution.claims)?;
             }
         }
         Ok(())

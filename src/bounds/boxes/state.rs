@@ -2,13 +2,10 @@
 
 use super::network::{PaddedLayer, PaddedNetwork};
 use crate::bounds::interval::{Interval, Stability};
+use crate::bounds::relaxation::RATHER_ON;
 
 /// Makes up for a handful of roundings of a factor.
 const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
-
-/// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
-/// apart by rounding. Checkers of proofs do the same.
-const RATHER_ON: f64 = 1.0 - 1e-6;
 
 /// Boxes side by side, and their neurons.
 #[derive(Default)]

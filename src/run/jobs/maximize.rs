@@ -76,10 +76,11 @@ impl Job for MaximizeJob {
         if let Some(checker) = self.self_check.as_ref().filter(|_| settled) {
             let claims = &answer.solution.claims;
             let claimed = Claimed { claims, bound: None, robust: false };
-            checker.check_maximum(&self.problem.problem(), claimed)?;
+            checker.check_maximum(&self.problem.problem(), self.problem.inputs(), claimed)?;
         }
         if let Some(proofs) = &self.proofs {
-            proofs.save_maximum(&self.problem.problem(), &answer.solution.claims)?;
+            let (problem, inputs) = (self.problem.problem(), self.problem.inputs());
+            proofs.save_maximum(&problem, inputs, &answer.solution.claims)?;
         }
         let Some(files) = files else { return Ok(()) };
         if answer.verdict() == Some(Verdict::Adversarial)

@@ -1,8 +1,8 @@
-//! A reader of ONNX files: chains of affine operations and ReLUs. Everything else is refused by name.
+//! A reader of ONNX files: piecewise-linear functions. Everything else is refused by name.
 
-mod constants;
 mod graph;
 mod linear;
+mod moves;
 mod nodes;
 mod proto;
 mod tensor;
@@ -14,7 +14,8 @@ use std::path::Path;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use crate::affine::{Arithmetic, Chain};
+use crate::affine::Arithmetic;
+use crate::cells::Plan;
 use crate::network::Network;
 
 /// Gzipped files may unpack to so many bytes, or to so many times their own: what shrinks more is made to fill the memory.
@@ -24,7 +25,7 @@ const TIMES: u64 = 40;
 /// A file's network and its SHA-256.
 pub struct Model {
     /// What the file computes, up to the logits.
-    pub chain: Chain,
+    function: graph::Function,
     /// The softmax or argmax that follows them, of which only the order is known.
     pub left_out: Option<&'static str>,
     /// SHA-256 of the file as it lies on disk, in hexadecimal. If weights lie in other files: that of a list of all files, see [`Model::read`].
@@ -53,7 +54,8 @@ impl Model {
         let proto = proto.map_err(|e| named(format!("is not an ONNX file: {e}")))?;
         let graph = proto.graph.ok_or_else(|| named("holds no graph".into()))?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        let (chain, left_out) = graph::read(&graph, directory).map_err(named)?;
+        let function = graph::read(&graph, directory).map_err(named)?;
+        let left_out = function.left_out;
         let mut sha256 = hex::encode(Sha256::digest(stored));
         let others = graph::external_files(&graph);
         if !others.is_empty() {
@@ -64,7 +66,16 @@ impl Model {
             }
             sha256 = hex::encode(Sha256::digest(sha256));
         }
-        Ok(Self { chain, left_out, sha256 })
+        Ok(Self { function, left_out, sha256 })
+    }
+
+    /// The layers that compute the logits, and then some inputs.
+    ///
+    /// # Errors
+    /// When logits of one image depend on others.
+    pub fn plan(&self, inputs: &[usize]) -> Result<Plan, String> {
+        let graph::Function { cells, logits, images, .. } = &self.function;
+        cells.plan(logits, *images, inputs)
     }
 
     /// The number of inputs, of neurons in each hidden layer, and of outputs.
@@ -72,7 +83,7 @@ impl Model {
     /// # Errors
     /// When operations do not fit.
     pub fn widths(&self) -> Result<Vec<usize>, String> {
-        let network = Network::<f64>::new(&self.chain, Arithmetic::Exact)?;
+        let network = Network::<f64>::new(&self.plan(&[])?, Arithmetic::Exact)?;
         Ok([vec![network.inputs], network.widths].concat())
     }
 
@@ -81,7 +92,7 @@ impl Model {
     /// # Errors
     /// When operations do not fit.
     pub fn outputs(&self, point: &[f64]) -> Result<Vec<(f64, f64)>, String> {
-        let network = Network::<f64>::new(&self.chain, Arithmetic::Exact)?;
+        let network = Network::<f64>::new(&self.plan(&[])?, Arithmetic::Exact)?;
         if point.len() != network.inputs {
             return Err(format!("takes {} inputs, not {}", network.inputs, point.len()));
         }

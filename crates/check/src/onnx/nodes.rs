@@ -1,246 +1,423 @@
-//! What each node does: to constants, or to the one value that goes from the input to the logits.
+//! What each node does: to constants, or to values that depend on the input.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::constants::counted;
+use super::moves::{common, fits_memory};
 use super::proto::{AttributeProto, NodeProto};
-use super::tensor::Tensor;
-use crate::affine::{Chain, Matrix, Step, Uncertain};
+use super::tensor::{DOUBLE, FLOAT, Tensor, Values, spread};
+use crate::affine::{Step, Uncertain};
+use crate::cells::{Cell, Cells};
+
+/// A value of the graph.
+#[derive(Clone)]
+pub enum Value {
+    Constant(Result<Tensor, String>),
+    Data(Data),
+}
+
+/// Numbers that may depend on the input, in row-major order.
+#[derive(Clone)]
+pub struct Data {
+    pub shape: Vec<usize>,
+    pub cells: Vec<Cell>,
+    /// Whether they are of float64.
+    pub double: bool,
+}
 
 /// Reads nodes one after the other.
 pub struct Reader {
-    /// Those that cannot be read are refused when they are used.
-    constants: HashMap<String, Result<Tensor, String>>,
-    pub(super) directory: PathBuf,
-    /// The values that are affine functions of the outputs of the last ReLU, or of the input.
+    /// Constants that cannot be read are refused when they are used.
     values: HashMap<String, Value>,
-    /// The value that a node is applied to: its name and shape, and what leads to it.
-    pub(super) name: String,
-    pub(super) shape: Vec<usize>,
-    pub(super) chain: Chain,
-}
-
-/// A value's shape, and the operations behind the last ReLU that lead to it.
-struct Value {
-    shape: Vec<usize>,
-    steps: Vec<Arc<Step<Uncertain>>>,
+    directory: PathBuf,
+    pub cells: Cells,
 }
 
 impl Reader {
-    pub fn new(
-        constants: HashMap<String, Result<Tensor, String>>,
-        directory: &Path,
-        name: &str,
-        shape: Vec<usize>,
-    ) -> Self {
-        let chain = Chain::new(shape.iter().product());
-        let input = Value { shape: shape.clone(), steps: Vec::new() };
-        let values = HashMap::from([(name.to_owned(), input)]);
-        let (directory, name) = (directory.to_owned(), name.to_owned());
-        Self { constants, directory, values, name, shape, chain }
+    pub fn new(values: HashMap<String, Value>, directory: &Path, cells: Cells) -> Self {
+        Self { values, directory: directory.to_owned(), cells }
     }
 
-    /// The whole chain, if it leads to this value, and what is `last` behind it is over its classes.
-    pub fn finish(mut self, logits: &str, last: &[&NodeProto]) -> Result<Chain, String> {
-        if !self.values.contains_key(logits) {
-            return Err(format!("its output '{logits}' does not depend on its input"));
+    /// A value, if it depends on the input.
+    pub fn data_of(&self, name: &str) -> Option<&Data> {
+        match self.values.get(name) {
+            Some(Value::Data(data)) => Some(data),
+            _ => None,
         }
-        self.go_to(logits);
-        if self.shape.iter().filter(|&&dim| dim != 1).count() > 1 {
-            return Err(format!("its output has shape {:?}, not one row", self.shape));
-        }
-        let rank = self.shape.len() as i64;
-        let classes = self.shape.iter().position(|&dim| dim != 1).map_or(rank - 1, |k| k as i64);
-        for node in last {
-            // By default argmax is over the first axis. Softmax is over the last one, or, in older files, over all from the second on.
-            let default = if node.op_type == "ArgMax" { 0 } else { rank - 1 };
-            let axis = attribute(node, "axis").map_or(default, |a| a.i);
-            if axis != classes && axis + rank != classes {
-                return Err(format!("{}: is not over the axis of the classes", node.op_type));
-            }
-        }
-        Ok(self.chain)
     }
 
     pub fn node(&mut self, node: &NodeProto) -> Result<(), String> {
-        let [output, ..] = &node.output[..] else { return Err("has no output".into()) };
-        if self.values.contains_key(output) || self.constants.contains_key(output) {
-            return Err(format!("'{output}' has two sources"));
-        }
         let domain = if node.op_type == "Scaler" { "ai.onnx.ml" } else { "ai.onnx" };
         if !node.domain.is_empty() && node.domain != domain {
             return Err(format!("domain '{}' is not supported", node.domain));
         }
-        let data = node.input.iter().filter(|name| self.values.contains_key(*name));
-        let data: Vec<&String> = data.collect();
-        match (&data[..], node.op_type.as_str()) {
-            ([], _) => {
-                let constant = self.constant_node(node)?;
-                self.constants.insert(output.clone(), Ok(constant));
-                return Ok(());
-            }
-            ([name], "Shape") => {
-                let shape = shape_part(&self.values[*name].shape, node);
-                self.constants.insert(output.clone(), Ok(Tensor::list(shape)));
-                return Ok(());
-            }
-            ([name], _) => {
-                self.go_to(name);
-                self.data_node(node)?;
-            }
-            ([first, second], "Add" | "Sub") => {
-                self.sum(first, second, if node.op_type == "Add" { 1.0 } else { -1.0 })?;
-            }
-            _ => return Err("several values are supported for sums only".into()),
+        let results = self.results(node)?;
+        if results.len() > node.output.len() {
+            return Err("has no output".into());
         }
-        let steps = self.chain.layers.last().cloned().unwrap_or_default();
-        self.values.insert(output.clone(), Value { shape: self.shape.clone(), steps });
+        // What it gives beside that is refused where it is used.
+        let named = node.output.iter().cloned().zip(results);
+        self.values.extend(named.filter(|(name, _)| !name.is_empty()));
         Ok(())
     }
 
-    /// Goes on from a value.
-    fn go_to(&mut self, name: &str) {
-        let Value { shape, steps } = &self.values[name];
-        (self.name, self.shape) = (name.to_owned(), shape.clone());
-        *self.chain.layers.last_mut().expect("there is a layer") = steps.clone();
-    }
-
-    /// Two values side by side: first the operations of one, then those of the other; then their sum or difference.
-    fn sum(&mut self, first: &str, second: &str, sign: f64) -> Result<(), String> {
-        let (a, b) = (&self.values[first], &self.values[second]);
-        if a.shape != b.shape {
-            return Err(format!("shapes {:?} and {:?} do not fit", a.shape, b.shape));
+    fn results(&mut self, node: &NodeProto) -> Result<Vec<Value>, String> {
+        let op = node.op_type.as_str();
+        if op == "Constant" {
+            return Ok(vec![Value::Constant(Ok(self.value(node)?))]);
         }
-        let (shape, all) = (a.shape.clone(), a.shape.iter().product::<usize>());
-        // What both begin with.
-        let common = a.steps.iter().zip(&b.steps).take_while(|(a, b)| Arc::ptr_eq(a, b)).count();
-        let mut steps = a.steps[..common].to_vec();
-        let inputs = steps.iter().fold(self.width_before(), |width, step| step.outputs(width));
-        let once = |i: usize| vec![(i % inputs, Uncertain::exact(1.0))];
-        let twice: Vec<_> = (0..2 * inputs).map(once).collect();
-        steps.push(Arc::new(Step::Matrix(Matrix::sparse(inputs, &twice))));
-        let mut width = inputs;
-        for step in &a.steps[common..] {
-            steps.push(Arc::new(step.beside(width, inputs, false)));
-            width = step.outputs(width);
+        let Some(first) = node.input.first() else { return Err("has no input".into()) };
+        let first = self.values.get(first).cloned();
+        let first = first.ok_or_else(|| format!("input '{}' is not known", node.input[0]))?;
+        let is_constant = |name: &String| !matches!(self.values.get(name), Some(Value::Data(_)));
+        let all_constant = node.input.iter().all(is_constant);
+        let shape = match &first {
+            Value::Data(data) => data.shape.clone(),
+            Value::Constant(tensor) => tensor.clone()?.shape,
+        };
+        let moved = match op {
+            "Shape" => {
+                return Ok(vec![Value::Constant(Ok(Tensor::list(shape_part(&shape, node))))]);
+            }
+            "Concat" => return Ok(vec![self.concat(node, all_constant)?]),
+            "Where" => return Ok(vec![Value::Data(self.choice(node)?)]),
+            "Split" => self.split(node, &shape)?,
+            _ => self.moved(node, &shape)?.into_iter().collect(),
+        };
+        if !moved.is_empty() {
+            let others = node.input.iter().skip(1).any(|name| self.data_of(name).is_some());
+            if others {
+                return Err("how it moves values depends on the input".into());
+            }
+            return Ok(moved.into_iter().map(|moved| pick(&first, moved)).collect());
         }
-        width = inputs;
-        for step in &b.steps[common..] {
-            steps.push(Arc::new(step.beside(width, all, true)));
-            width = step.outputs(width);
+        match first {
+            Value::Constant(tensor) if all_constant => match op {
+                "Cast" => Ok(vec![Value::Constant(Ok(
+                    tensor?.cast(attribute(node, "to").map_or(0, |a| a.i))?
+                ))]),
+                _ => Err("is not supported for constants".into()),
+            },
+            _ => Ok(vec![Value::Data(self.data_node(node)?)]),
         }
-        let added = |i| vec![(i, Uncertain::exact(1.0)), (all + i, Uncertain::exact(sign))];
-        let added: Vec<_> = (0..all).map(added).collect();
-        steps.push(Arc::new(Step::Matrix(Matrix::sparse(2 * all, &added))));
-        *self.chain.layers.last_mut().expect("there is a layer") = steps;
-        self.shape = shape;
-        Ok(())
     }
 
-    /// The number of values behind the last ReLU.
-    fn width_before(&self) -> usize {
-        let done = &self.chain.layers[..self.chain.layers.len() - 1];
-        done.iter().flatten().fold(self.chain.inputs, |width, step| step.outputs(width))
-    }
-
-    /// Nothing before a ReLU can be used behind it.
-    fn relu(&mut self) {
-        self.chain.relu();
-        self.values.clear();
-    }
-
-    pub(super) fn constant(&self, node: &NodeProto, input: usize) -> Result<&Tensor, String> {
-        let name = node.input.get(input).ok_or("an input is missing")?;
-        let found = self.constants.get(name);
-        let found = found.ok_or_else(|| format!("input '{name}' is not a constant"))?;
-        found.as_ref().map_err(Clone::clone)
-    }
-
-    fn data_node(&mut self, node: &NodeProto) -> Result<(), String> {
+    fn data_node(&mut self, node: &NodeProto) -> Result<Data, String> {
         match node.op_type.as_str() {
-            "Identity" => {}
-            "Dropout" if node.input.len() < 3 || self.is_false(node, 2) => {}
-            "Relu" => self.relu(),
-            "Clip" | "Max" if self.is_relu(node)? => self.relu(),
-            "Cast" if attribute(node, "to").is_some_and(|a| a.i == 1) => {}
-            "Flatten" => {
-                let axis = attribute(node, "axis").map_or(1, |a| a.i);
-                let axis = if axis < 0 { axis + self.shape.len() as i64 } else { axis };
-                let (before, after) =
-                    self.shape.split_at_checked(axis as usize).ok_or("has no such axis")?;
-                self.shape = vec![before.iter().product(), after.iter().product()];
+            "Relu" => {
+                let data = self.data(node, 0)?;
+                let limits = vec![0.0; data.cells.len()];
+                Ok(Data { cells: self.cells.clip(1.0, &data.cells, &limits), ..data })
             }
-            "Reshape" => {
-                self.shape = reshaped(&self.shape, self.constant(node, 1)?.integers()?)?;
+            "LeakyRelu" => {
+                let data = self.data(node, 0)?;
+                let alpha = attribute(node, "alpha").map_or(0.01, |a| a.f);
+                let slopes = vec![f64::from(alpha); data.cells.len()];
+                self.leaky(data, slopes)
             }
-            "Squeeze" => self.shape = squeezed(&self.shape, self.axes(node)?.as_deref())?,
-            "Unsqueeze" => {
-                self.shape = unsqueezed(&self.shape, &self.axes(node)?.unwrap_or_default())?;
+            "PRelu" => {
+                let data = self.data(node, 0)?;
+                let slopes = self.constant(node, 1)?.broadcast(&data.shape)?;
+                self.leaky(data, slopes)
             }
-            "Transpose" => self.transpose(node)?,
-            "Add" | "Sub" | "Mul" | "Div" => self.elementwise(node)?,
-            "MatMul" => self.matmul(node)?,
-            "Gemm" => self.gemm(node)?,
-            "BatchNormalization" => self.batch_normalization(node)?,
-            "Conv" => self.conv(node)?,
-            "ReduceMean" => self.mean(node)?,
-            "Scaler" => self.scaler(node)?,
-            "AveragePool" | "GlobalAveragePool" => self.average_pool(node)?,
-            _ => return Err("is not supported".into()),
+            "Abs" => {
+                let data = self.data(node, 0)?;
+                Ok(Data { cells: self.cells.leaky(&data.cells, &[], true), ..data })
+            }
+            "Clip" => self.clip(node),
+            "HardSigmoid" => self.hard_sigmoid(node),
+            "Max" => self.extreme(node, 1.0),
+            "Min" => self.extreme(node, -1.0),
+            "MaxPool" | "GlobalMaxPool" => self.max_pool(node),
+            "ReduceMax" => self.reduced_extreme(node, 1.0),
+            "ReduceMin" => self.reduced_extreme(node, -1.0),
+            "Cast" => self.cast(node),
+            "Pad" => self.pad(node),
+            "Add" | "Sub" | "Mul" | "Div" => self.elementwise(node),
+            "Neg" => {
+                let data = self.data(node, 0)?;
+                self.scaled(data, |_| Uncertain::exact(-1.0))
+            }
+            "Sum" => self.sum(node),
+            "Mean" => {
+                let data = self.sum(node)?;
+                let share = Uncertain::inverse(node.input.len() as f64);
+                self.scaled(data, |_| share)
+            }
+            "MatMul" => self.matmul(node),
+            "Gemm" => self.gemm(node),
+            "BatchNormalization" => self.batch_normalization(node),
+            "Conv" => self.conv(node),
+            "ConvTranspose" => self.conv_transpose(node),
+            "ReduceMean" | "ReduceSum" => self.reduced_sum(node),
+            "Scaler" => self.scaler(node),
+            "AveragePool" | "GlobalAveragePool" => self.average_pool(node),
+            _ => Err("is not supported".into()),
         }
-        Ok(())
     }
 
-    fn is_false(&self, node: &NodeProto, input: usize) -> bool {
-        let values = self.constant(node, input).and_then(Tensor::integers);
-        values.is_ok_and(|values| values.iter().all(|&value| value == 0))
+    pub fn constant(&self, node: &NodeProto, input: usize) -> Result<&Tensor, String> {
+        let name = node.input.get(input).ok_or("an input is missing")?;
+        match self.values.get(name) {
+            Some(Value::Constant(tensor)) => tensor.as_ref().map_err(Clone::clone),
+            _ => Err(format!("input '{name}' is not a constant")),
+        }
     }
 
-    /// Whether a Clip or a Max gives the larger one of its input and 0.
-    fn is_relu(&self, node: &NodeProto) -> Result<bool, String> {
-        let is_zero = |bound: &[f64]| !bound.is_empty() && bound.iter().all(|&x| x == 0.0);
-        let of_input = |input: usize| -> Result<Vec<f64>, String> {
-            match node.input.get(input) {
-                Some(name) if !name.is_empty() => self.constant(node, input)?.numbers(),
-                _ => Ok(Vec::new()),
+    pub fn is_constant(&self, node: &NodeProto, input: usize) -> bool {
+        self.constant(node, input).is_ok()
+    }
+
+    /// An input's numbers; constants are numbers, too.
+    pub fn data(&mut self, node: &NodeProto, input: usize) -> Result<Data, String> {
+        let name = node.input.get(input).ok_or("an input is missing")?;
+        match self.values.get(name) {
+            Some(Value::Data(data)) => Ok(data.clone()),
+            None => Err(format!("input '{name}' is not known")),
+            Some(Value::Constant(tensor)) => {
+                let tensor = tensor.clone()?;
+                let double = matches!(tensor.values, Values::F64(_));
+                let cells = tensor.floats()?.into_iter().map(|x| self.cells.constant(x)).collect();
+                Ok(Data { shape: tensor.shape, cells, double })
             }
-        };
-        if node.op_type == "Max" {
-            let other = usize::from(node.input.first() == Some(&self.name));
-            let fits = self.constant(node, other)?.broadcast(&self.shape).is_ok();
-            return Ok(node.input.len() == 2 && fits && is_zero(&of_input(other)?));
         }
-        let bound = |name: &str, input: usize| match attribute(node, name) {
-            Some(a) => Ok(vec![f64::from(a.f)]),
-            None => of_input(input),
+    }
+
+    fn value(&self, node: &NodeProto) -> Result<Tensor, String> {
+        let [attribute] = &node.attribute[..] else { return Err("has no single value".into()) };
+        let list = |values: Values| Tensor { shape: vec![values.many()], values };
+        let number = |values: Values| Tensor { shape: vec![], values };
+        Ok(match attribute.name.as_str() {
+            "value" => {
+                let tensor = attribute.t.as_ref().ok_or("its value is not a tensor")?;
+                Tensor::read(tensor, &self.directory)?
+            }
+            "value_float" => number(Values::F32(vec![attribute.f])),
+            "value_int" => number(Values::I64(vec![attribute.i])),
+            "value_floats" => list(Values::F32(attribute.floats.clone())),
+            "value_ints" => list(Values::I64(attribute.ints.clone())),
+            other => return Err(format!("a {other} is not supported")),
+        })
+    }
+
+    fn concat(&mut self, node: &NodeProto, all_constant: bool) -> Result<Value, String> {
+        let axis = attribute(node, "axis").ok_or("has no axis")?.i;
+        let mut shapes = Vec::new();
+        for k in 0..node.input.len() {
+            shapes.push(match self.data_of(&node.input[k]) {
+                Some(data) => data.shape.clone(),
+                None => self.constant(node, k)?.shape.clone(),
+            });
+        }
+        let axis = super::moves::axis(axis, shapes[0].len())?;
+        let mut shape = shapes[0].clone();
+        let fits = |other: &Vec<usize>| {
+            other.len() == shape.len()
+                && (0..shape.len()).all(|a| a == axis || other[a] == shape[a])
         };
-        let is_open = bound("max", 2)?.iter().all(|&x| x >= f64::from(f32::MAX));
-        Ok(is_zero(&bound("min", 1)?) && is_open)
+        if !shapes.iter().all(fits) {
+            return Err(format!("shapes {shapes:?} do not fit"));
+        }
+        shape[axis] = shapes.iter().map(|shape| shape[axis]).sum();
+        let all = fits_memory(&shape)?;
+        // Blocks of each operand in turn.
+        let inner: usize = shape[axis + 1..].iter().product();
+        let mut from = Vec::with_capacity(all);
+        for outer in 0..shape[..axis].iter().product() {
+            let mut first = 0;
+            for own in &shapes {
+                let block = own[axis] * inner;
+                from.extend((0..block).map(|k| first + outer * block + k));
+                first += own.iter().product::<usize>();
+            }
+        }
+        if all_constant {
+            let mut parts =
+                (0..node.input.len()).map(|k| Ok(self.constant(node, k)?.values.clone()));
+            let first = parts.next().ok_or("has no input")??;
+            let values =
+                parts.try_fold(first, |all, part: Result<Values, String>| all.and(part?))?;
+            return Ok(Value::Constant(Ok(Tensor { shape, values: values.pick(&from) })));
+        }
+        let (mut cells, mut double) = (Vec::new(), false);
+        for k in 0..node.input.len() {
+            let part = self.data(node, k)?;
+            double |= part.double;
+            cells.extend(part.cells);
+        }
+        Ok(Value::Data(Data {
+            shape,
+            cells: from.into_iter().map(|at| cells[at]).collect(),
+            double,
+        }))
+    }
+
+    /// A Where whose condition is known.
+    fn choice(&mut self, node: &NodeProto) -> Result<Data, String> {
+        let condition = self.constant(node, 0)?.clone();
+        let (a, b) = (self.data(node, 1)?, self.data(node, 2)?);
+        let shape = common(&common(&a.shape, &b.shape)?, &condition.shape)?;
+        fits_memory(&shape)?;
+        let [which, of_a, of_b] =
+            [&condition.shape, &a.shape, &b.shape].map(|own| spread(own, &shape));
+        let (which, of_a, of_b) = (which?, of_a?, of_b?);
+        let is_true = condition.integers()?;
+        let cell =
+            |k: usize| if is_true[which[k]] != 0 { a.cells[of_a[k]] } else { b.cells[of_b[k]] };
+        Ok(Data { cells: (0..which.len()).map(cell).collect(), shape, double: a.double })
+    }
+
+    fn cast(&mut self, node: &NodeProto) -> Result<Data, String> {
+        let data = self.data(node, 0)?;
+        let to = attribute(node, "to").and_then(|a| i32::try_from(a.i).ok());
+        match (to, data.double) {
+            (Some(FLOAT), true) => {
+                // Each number is rounded, as by a factor of 1.
+                let data = self.scaled(data, |_| Uncertain::exact(1.0))?;
+                Ok(Data { double: false, ..data })
+            }
+            (Some(FLOAT), false) => Ok(data),
+            (Some(DOUBLE), _) => Ok(Data { double: true, ..data }),
+            _ => Err("casts to a type that is not supported".into()),
+        }
+    }
+
+    fn pad(&mut self, node: &NodeProto) -> Result<Data, String> {
+        let data = self.data(node, 0)?;
+        let ((shape, from), value) = self.padded(node, &data.shape)?;
+        let cells = from.into_iter().map(|at| match data.cells.get(at) {
+            Some(&cell) => cell,
+            None => self.cells.constant(value),
+        });
+        Ok(Data { cells: cells.collect(), shape, ..data })
+    }
+
+    fn leaky(&mut self, data: Data, slopes: Vec<f64>) -> Result<Data, String> {
+        if !slopes.iter().all(|slope| slope.is_finite()) {
+            return Err("a slope is not finite".into());
+        }
+        Ok(Data { cells: self.cells.leaky(&data.cells, &slopes, false), ..data })
+    }
+
+    /// The larger or smaller one of each number and a limit, unless that is infinite.
+    fn clipped(&mut self, data: Data, sign: f64, limit: f64) -> Result<Data, String> {
+        if limit * sign == f64::NEG_INFINITY {
+            return Ok(data);
+        }
+        if !limit.is_finite() {
+            return Err("a limit is not a finite number".into());
+        }
+        let limits = vec![limit; data.cells.len()];
+        Ok(Data { cells: self.cells.clip(sign, &data.cells, &limits), ..data })
+    }
+
+    fn clip(&mut self, node: &NodeProto) -> Result<Data, String> {
+        let limit = |name: &str, input: usize| match (attribute(node, name), node.input.get(input))
+        {
+            (Some(limit), _) => Ok(Some(f64::from(limit.f))),
+            (None, Some(given)) if !given.is_empty() => {
+                match self.constant(node, input)?.numbers()?[..] {
+                    [limit] => Ok(Some(limit)),
+                    _ => Err("a limit is not a number".to_owned()),
+                }
+            }
+            _ => Ok(None),
+        };
+        let (least, most) = (limit("min", 1)?, limit("max", 2)?);
+        let mut data = self.data(node, 0)?;
+        for (sign, limit) in [(1.0, least), (-1.0, most)] {
+            if let Some(limit) = limit {
+                data = self.clipped(data, sign, limit)?;
+            }
+        }
+        Ok(data)
+    }
+
+    fn hard_sigmoid(&mut self, node: &NodeProto) -> Result<Data, String> {
+        let number =
+            |name: &str, default: f32| f64::from(attribute(node, name).map_or(default, |a| a.f));
+        let (alpha, beta) = (number("alpha", 0.2), number("beta", 0.5));
+        if !alpha.is_finite() || !beta.is_finite() {
+            return Err("its numbers are not finite".into());
+        }
+        let data = self.data(node, 0)?;
+        let data = self.scaled(data, |_| Uncertain::exact(alpha))?;
+        let data = self.shifted(data, |_| Uncertain::exact(beta))?;
+        let data = self.clipped(data, -1.0, 1.0)?;
+        self.clipped(data, 1.0, 0.0)
+    }
+
+    /// Max or Min of several operands, from the first to the last.
+    fn extreme(&mut self, node: &NodeProto, sign: f64) -> Result<Data, String> {
+        if self.is_constant(node, 0) && node.input.len() > 2 && self.is_constant(node, 1) {
+            return Err("begins with two constants".into());
+        }
+        let mut data = self.data(node, 0)?;
+        let mut limits = self.is_constant(node, 0);
+        for k in 1..node.input.len() {
+            let other = self.data(node, k)?;
+            let shape = common(&data.shape, &other.shape)?;
+            fits_memory(&shape)?;
+            let (a, b) = (spread(&data.shape, &shape)?, spread(&other.shape, &shape)?);
+            let pick = |of: &Data, from: Vec<usize>| {
+                from.iter().map(|&at| of.cells[at]).collect::<Vec<_>>()
+            };
+            let (a, b) = (pick(&data, a), pick(&other, b));
+            let cells = match (limits, self.is_constant(node, k)) {
+                (true, false) => {
+                    let limits = self.constant(node, 0)?.broadcast(&shape)?;
+                    self.cells.clip(sign, &b, &limits)
+                }
+                (false, true) => {
+                    let limits = self.constant(node, k)?.broadcast(&shape)?;
+                    self.cells.clip(sign, &a, &limits)
+                }
+                _ => self
+                    .cells
+                    .tournament(sign, a.into_iter().zip(b).map(|(a, b)| vec![a, b]).collect()),
+            };
+            limits = false;
+            data = Data { shape, cells, double: data.double || other.double };
+        }
+        Ok(data)
+    }
+
+    /// Each number times a factor.
+    pub fn scaled(&mut self, data: Data, by: impl Fn(usize) -> Uncertain) -> Result<Data, String> {
+        let step = Step::Scale((0..data.cells.len()).map(by).collect());
+        Ok(Data { cells: self.cells.apply(step, data.cells, false), ..data })
+    }
+
+    /// Each number plus a number.
+    pub fn shifted(&mut self, data: Data, by: impl Fn(usize) -> Uncertain) -> Result<Data, String> {
+        let step = Step::Shift((0..data.cells.len()).map(by).collect());
+        Ok(Data { cells: self.cells.apply(step, data.cells, false), ..data })
     }
 }
 
-pub(super) fn attribute<'n>(node: &'n NodeProto, name: &str) -> Option<&'n AttributeProto> {
+/// Some of a value's numbers.
+fn pick(value: &Value, (shape, from): (Vec<usize>, Vec<usize>)) -> Value {
+    match value {
+        Value::Data(data) => {
+            let cells = from.iter().map(|&at| data.cells[at]).collect();
+            Value::Data(Data { shape, cells, double: data.double })
+        }
+        Value::Constant(tensor) => Value::Constant(
+            tensor
+                .as_ref()
+                .map_err(Clone::clone)
+                .map(|tensor| Tensor { shape, values: tensor.values.pick(&from) }),
+        ),
+    }
+}
+
+pub fn attribute<'n>(node: &'n NodeProto, name: &str) -> Option<&'n AttributeProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 
 /// The list in an attribute.
-pub(super) fn integers<'n>(node: &'n NodeProto, name: &str) -> Option<&'n [i64]> {
+pub fn integers<'n>(node: &'n NodeProto, name: &str) -> Option<&'n [i64]> {
     attribute(node, name).map(|attribute| &attribute.ints[..])
-}
-
-/// The order of axes that a Transpose makes.
-pub(super) fn permutation(node: &NodeProto, rank: usize) -> Result<Vec<usize>, String> {
-    let Some(order) = integers(node, "perm") else { return Ok((0..rank).rev().collect()) };
-    let order: Vec<usize> = order.iter().map(|&axis| axis as usize).collect();
-    let mut sorted = order.clone();
-    sorted.sort_unstable();
-    if sorted == (0..rank).collect::<Vec<_>>() {
-        Ok(order)
-    } else {
-        Err("its axes do not fit".into())
-    }
 }
 
 /// The sizes that a Shape gives: all, or those from `start` to `end`.
@@ -252,44 +429,4 @@ fn shape_part(shape: &[usize], node: &NodeProto) -> Vec<i64> {
     };
     let part = shape.get(place("start", 0)..place("end", count));
     part.unwrap_or_default().iter().map(|&size| size as i64).collect()
-}
-
-/// A shape without these axes of size 1, or without all of them.
-pub(super) fn squeezed(shape: &[usize], axes: Option<&[i64]>) -> Result<Vec<usize>, String> {
-    let axes = match axes {
-        Some(axes) => counted(axes, shape.len())?,
-        None => (0..shape.len()).filter(|&axis| shape[axis] == 1).collect(),
-    };
-    if axes.iter().any(|&axis| shape[axis] != 1) {
-        return Err("an axis is not of size 1".into());
-    }
-    Ok((0..shape.len()).filter(|axis| !axes.contains(axis)).map(|axis| shape[axis]).collect())
-}
-
-/// A shape with axes of size 1 in these places.
-pub(super) fn unsqueezed(shape: &[usize], axes: &[i64]) -> Result<Vec<usize>, String> {
-    let mut shape = shape.to_vec();
-    for axis in counted(axes, shape.len() + axes.len())? {
-        shape.insert(axis, 1);
-    }
-    Ok(shape)
-}
-
-/// The shape that a Reshape makes: 0 keeps a size, −1 is what is left.
-pub(super) fn reshaped(shape: &[usize], to: &[i64]) -> Result<Vec<usize>, String> {
-    let all: usize = shape.iter().product();
-    let size = |(axis, &dim): (usize, &i64)| match dim {
-        0 => shape.get(axis).copied(),
-        -1 => Some(1),
-        _ => usize::try_from(dim).ok(),
-    };
-    let sizes: Option<Vec<usize>> = to.iter().enumerate().map(size).collect();
-    let mut sizes = sizes.ok_or("its shape does not fit")?;
-    let known = sizes.iter().try_fold(1usize, |known, &dim| known.checked_mul(dim));
-    let known = known.filter(|&known| known > 0).ok_or("its shape does not fit")?;
-    if let Some(open) = to.iter().position(|&dim| dim == -1) {
-        sizes[open] = all / known;
-    }
-    let fits = sizes.iter().product::<usize>() == all;
-    if fits { Ok(sizes) } else { Err(format!("cannot make {to:?} of {shape:?}")) }
 }

@@ -70,6 +70,8 @@ pub struct TensorProto {
     pub name: String,
     #[prost(bytes = "vec", tag = "9")]
     pub raw_data: Vec<u8>,
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
     #[prost(message, repeated, tag = "13")]
     pub external_data: Vec<StringEntry>,
 }

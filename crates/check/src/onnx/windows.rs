@@ -81,11 +81,7 @@ pub fn unravelled(mut position: usize, sizes: &[usize]) -> Vec<usize> {
 
 fn axis(node: &NodeProto, image: &[usize], kernel: &[usize], a: usize) -> Result<Axis, String> {
     let rank = image.len();
-    let listed = |name: &str, place: usize, default: usize| -> Result<usize, String> {
-        let Some(list) = integers(node, name) else { return Ok(default) };
-        let value = list.get(place).and_then(|&value| usize::try_from(value).ok());
-        value.filter(|&v| v <= 1 << 20).ok_or_else(|| format!("its {name} do not fit"))
-    };
+    let listed = |name: &str, place: usize, default: usize| listed(node, name, place, default);
     let (stride, dilation) = (listed("strides", a, 1)?, listed("dilations", a, 1)?);
     let (input, kernel) = (image[a], *kernel.get(a).ok_or("its kernel does not fit")?);
     if stride == 0 || dilation == 0 || kernel == 0 || kernel > 1 << 20 {
@@ -110,4 +106,63 @@ fn axis(node: &NodeProto, image: &[usize], kernel: &[usize], a: usize) -> Result
         output -= 1;
     }
     Ok(Axis { input, output, stride, dilation, before, after })
+}
+
+/// For each output position of a transposed convolution: the kernel's cells that fall there, and the input positions that they come from. Also
+/// the sizes of the output.
+pub fn transposed_windows(
+    node: &NodeProto,
+    image: &[usize],
+    kernel: &[usize],
+) -> Result<(Vec<usize>, Vec<Vec<(usize, usize)>>), String> {
+    let rank = image.len();
+    let listed = |name: &str, place: usize, default: usize| listed(node, name, place, default);
+    if attribute(node, "auto_pad").is_some_and(|a| !matches!(&a.s[..], b"NOTSET" | b"")) {
+        return Err("its auto_pad is not supported".into());
+    }
+    if attribute(node, "output_shape").is_some() {
+        return Err("its output_shape is not supported".into());
+    }
+    let (mut sizes, mut along) = (Vec::new(), Vec::new());
+    for a in 0..rank {
+        let (stride, dilation) = (listed("strides", a, 1)?, listed("dilations", a, 1)?);
+        let (before, after) = (listed("pads", a, 0)?, listed("pads", rank + a, 0)?);
+        if stride == 0 || dilation == 0 || kernel[a] == 0 || kernel[a] > 1 << 20 || image[a] == 0 {
+            return Err("its strides, dilations or kernel are 0".into());
+        }
+        let full = stride * (image[a] - 1)
+            + listed("output_padding", a, 0)?
+            + (kernel[a] - 1) * dilation
+            + 1;
+        let size = full.checked_sub(before + after).filter(|&size| size > 0);
+        sizes.push(size.ok_or("its pads are too large")?);
+        along.push((stride, dilation, before));
+    }
+    let (all, cells, outputs) = (product(image)?, product(kernel)?, product(&sizes)?);
+    if all.checked_mul(cells).is_none_or(|all| all > MOST) || outputs > MOST {
+        return Err("its windows are too many".into());
+    }
+    let mut windows = vec![Vec::new(); outputs];
+    for from in 0..all {
+        let at = unravelled(from, image);
+        for cell in 0..cells {
+            let of_cell = unravelled(cell, kernel);
+            let to = (0..rank).try_fold(0, |to, a| {
+                let (stride, dilation, before) = along[a];
+                let place = (at[a] * stride + of_cell[a] * dilation).checked_sub(before)?;
+                (place < sizes[a]).then(|| to * sizes[a] + place)
+            });
+            if let Some(to) = to {
+                windows[to].push((cell, from));
+            }
+        }
+    }
+    Ok((sizes, windows))
+}
+
+/// A number of a list in an attribute.
+fn listed(node: &NodeProto, name: &str, place: usize, default: usize) -> Result<usize, String> {
+    let Some(list) = integers(node, name) else { return Ok(default) };
+    let value = list.get(place).and_then(|&value| usize::try_from(value).ok());
+    value.filter(|&v| v <= 1 << 20).ok_or_else(|| format!("its {name} do not fit"))
 }

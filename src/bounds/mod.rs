@@ -30,8 +30,8 @@ mod tests;
 
 pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{
-    BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch, NeuronDigits,
-    RowCombination, SlopeDigits, SplitBy,
+    BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch,
+    NeuronDigits, RowCombination, SlopeDigits, SplitBy,
 };
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};

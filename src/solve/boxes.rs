@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::options::BranchLimits;
 use super::solver::Solver;
-use crate::bounds::{Arithmetic, BoxBounds, BoxQuestions, BoxScratch, SplitBy};
+use crate::bounds::{
+    Arithmetic, BoundLimits, BoundedBox, BoxBounds, BoxQuestions, BoxScratch, SplitBy,
+};
 use crate::branch::{BoxTree, BoxTreeOptions, BranchResult, BranchStop, TreeEvent};
 use crate::budget::Budget;
 use crate::network::Network;
@@ -17,6 +19,9 @@ use crate::sets::InputSet;
 
 /// A bound that is told without its constant, and gets it back, loses this much of the constant's magnitude at most.
 const ROUNDED_TWICE: f64 = 1e-14;
+
+/// Bytes for the open nodes of a tree, about.
+const OPEN_NODES: usize = 1 << 30;
 
 /// The time for a tree before anything else is tried, at most: what is easy is decided by then.
 const FIRST_SLICE: Duration = Duration::from_secs(1);
@@ -31,6 +36,10 @@ fn cutoff_of(conjunctions: &[Conjunction]) -> f64 {
 /// A tree that decides whether any of several questions has a value of at least the cutoff somewhere in a box.
 pub(super) struct BoxDecider {
     tree: BoxTree,
+    /// The first bounds, and what they gave for the whole box.
+    bounds: Arc<BoxBounds>,
+    root: BoundedBox,
+    options: BoxTreeOptions,
     witness: Option<Candidate>,
     time: Duration,
 }
@@ -68,11 +77,27 @@ impl BoxDecider {
         let kind = (Arithmetic::F32, SplitBy::suited_to(network));
         let mut scratch = BoxScratch::default();
         let make = if proves { BoxBounds::with_evidence } else { BoxBounds::new };
-        let (bounds, root) = make(network, set, questions, kind, cutoff, &mut scratch);
-        let options = BoxTreeOptions { nodes, cutoff, parallel };
-        let tree = BoxTree::new(Arc::new(bounds), root, options, budget);
+        let limits = BoundLimits { cutoff, budget: Some(budget) };
+        let (bounds, root) = make(network, set, questions, kind, limits, &mut scratch);
+        let options = BoxTreeOptions { nodes, cutoff, memory: OPEN_NODES, parallel };
+        let (bounds, first) = (Arc::new(bounds), root.clone());
+        let tree = BoxTree::new(Arc::clone(&bounds), root, options, budget);
         let time = budget.elapsed() - begun;
-        Self { tree, witness: None, time }
+        Self { tree, bounds, root: first, options, witness: None, time }
+    }
+
+    /// Bounds the whole box once more, with more work, and begins again from there, if that is lower.
+    pub fn strengthen(&mut self, budget: &Budget) {
+        let begun = budget.elapsed();
+        let limits = BoundLimits { cutoff: self.options.cutoff, budget: Some(budget) };
+        let mut scratch = BoxScratch::default();
+        let again = self.bounds.bounded_again(&self.root, limits, &mut scratch);
+        if let Some((bounds, root)) = again
+            && root.bound.value() < self.tree.bound()
+        {
+            self.tree = BoxTree::new(Arc::new(bounds), root, self.options, budget);
+        }
+        self.time += budget.elapsed() - begun;
     }
 
     /// Splits until all is decided or the time is up. Why it ended.
@@ -82,7 +107,7 @@ impl BoxDecider {
         observer: &dyn Observer,
         is_witness: impl Fn(&Candidate) -> bool,
     ) -> BranchStop {
-        let Self { tree, witness, time } = self;
+        let Self { tree, witness, time, .. } = self;
         let begun = budget.elapsed();
         observer.entered(Phase::Branch);
         let stop = tree.grow(budget, |event: TreeEvent| match event {

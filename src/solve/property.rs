@@ -215,7 +215,6 @@ impl Asked<'_> {
         budget: &Budget,
         proof: &mut Option<BoxTreeProof>,
     ) -> Option<Option<usize>> {
-        // Bounding a whole box looks at no clock.
         if budget.is_spent() {
             return None;
         }
@@ -223,24 +222,25 @@ impl Asked<'_> {
         let conjunctions: Vec<Conjunction> =
             open.iter().map(|&at| tasks[at].property.any_of[0].clone()).collect();
         let mut decider = BoxDecider::of_conjunctions(self.solver, &conjunctions, budget)?;
-        let mut grow = |budget: &Budget| {
+        let grow = |decider: &mut BoxDecider, budget: &Budget| {
             decider.grow(budget, self.observer, |better| {
                 better.margin >= 0.0 && self.is_witness(self.property, better)
             })
         };
-        let mut stop = grow(&first_slice(budget));
+        let mut stop = grow(&mut decider, &first_slice(budget));
         let is_open = |stop| [BranchStop::Time, BranchStop::Nodes].contains(&stop);
         if is_open(stop) && !budget.is_spent() {
             if let Some(at) = self.attack_from_samples(tasks, &open, budget) {
                 return Some(Some(at));
             }
-            stop = grow(&budget.tenth());
+            stop = grow(&mut decider, &budget.tenth());
         }
         if is_open(stop) && !budget.is_spent() {
             if let Some(at) = self.search(tasks, &open, &budget.tenth()) {
                 return Some(Some(at));
             }
-            stop = grow(budget);
+            decider.strengthen(budget);
+            stop = grow(&mut decider, budget);
         }
         // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
         let is_all = open.len() == self.property.any_of.len();

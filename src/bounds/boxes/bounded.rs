@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::descent::SlopeDescent;
-use super::effort::WHOLE;
+use super::effort::{BoundLimits, Effort, WHOLE, WHOLE_AGAIN};
 use super::evidence::{BoxEvidence, RowCombination};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
@@ -92,36 +92,44 @@ pub struct BoundedBox {
     pub evidence: BoxEvidence,
 }
 
+impl BoundedBox {
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let numbers = self.scores.len() + self.corner.len() + self.part.numbers();
+        size_of::<Self>() + size_of::<f64>() * numbers
+    }
+}
+
 impl BoxBounds {
     /// Questions about a network over a set that is a box, and the bound of all of it. Questions whose bound is below `cutoff` are left at
     /// that.
     ///
     /// # Panics
     /// When the set has a budget or constraints.
-    pub fn new(
+    pub fn new<'l>(
         network: &Network,
         set: &InputSet,
         questions: BoxQuestions,
         kind: (Arithmetic, SplitBy),
-        cutoff: f64,
+        limits: impl Into<BoundLimits<'l>>,
         scratch: &mut BoxScratch,
     ) -> (Self, BoundedBox) {
-        Self::make(network, set, questions, (kind, false), cutoff, scratch)
+        Self::make(network, set, questions, (kind, false), limits.into(), scratch)
     }
 
     /// The same with evidence for proofs.
     ///
     /// # Panics
     /// When the set has a budget or constraints.
-    pub fn with_evidence(
+    pub fn with_evidence<'l>(
         network: &Network,
         set: &InputSet,
         questions: BoxQuestions,
         kind: (Arithmetic, SplitBy),
-        cutoff: f64,
+        limits: impl Into<BoundLimits<'l>>,
         scratch: &mut BoxScratch,
     ) -> (Self, BoundedBox) {
-        Self::make(network, set, questions, (kind, true), cutoff, scratch)
+        Self::make(network, set, questions, (kind, true), limits.into(), scratch)
     }
 
     fn make(
@@ -129,7 +137,7 @@ impl BoxBounds {
         set: &InputSet,
         questions: BoxQuestions,
         ((arithmetic, split_by), proves): ((Arithmetic, SplitBy), bool),
-        cutoff: f64,
+        limits: BoundLimits,
         scratch: &mut BoxScratch,
     ) -> (Self, BoundedBox) {
         assert!(set.is_box(), "a box");
@@ -149,8 +157,8 @@ impl BoxBounds {
             Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes };
         let whole = bounds.whole();
         let root = match split_by {
-            SplitBy::Inputs => bounds.bound(vec![whole], cutoff, scratch).pop(),
-            SplitBy::Signs => bounds.bound_whole(whole, cutoff, scratch),
+            SplitBy::Inputs => bounds.bound(vec![whole], limits, scratch).pop(),
+            SplitBy::Signs => bounds.bound_whole(whole, WHOLE, limits, scratch),
         };
         (bounds, root.expect("one part, one bound"))
     }
@@ -174,24 +182,53 @@ impl BoxBounds {
     fn bound_whole(
         &mut self,
         whole: BoxPart,
-        cutoff: f64,
+        effort: Effort,
+        limits: BoundLimits,
         scratch: &mut BoxScratch,
     ) -> Option<BoundedBox> {
         let mut slopes: Vec<NeuronSlopes> =
             (0..self.padded.hidden()).map(|layer| NeuronSlopes::new(&self.padded, layer)).collect();
         let mut parts = vec![whole];
         self.bound_neurons(&parts, scratch, |layer, scratch| {
-            self.bound_unstable(layer, scratch);
+            self.bound_unstable(layer, limits, scratch);
             let keep = Some(&mut slopes[layer]);
-            self.bound_unstable_sloped(layer, &parts, WHOLE, scratch, keep);
+            self.bound_unstable_sloped(layer, &parts, (effort, limits), scratch, keep);
         });
         self.slopes = Arc::new(slopes);
         let mut values = [parts[0].values.to_vec()];
-        self.bound_rows_sloped(&mut parts, &mut values, cutoff, WHOLE, scratch);
+        self.bound_rows_sloped(&mut parts, &mut values, limits, effort, scratch);
+        self.forget_unproven(&parts, &mut values, limits);
         let [values] = values;
         let (part, unstable) = (parts.pop()?, self.unstable_counts(&scratch.boxes, 0));
         log::debug!("bounds of the whole box: {values:?}, unstable neurons by layer: {unstable:?}");
-        Some(self.result(0, part, values, cutoff, scratch))
+        Some(self.result(0, part, values, limits.cutoff, scratch))
+    }
+
+    /// Bounds the whole box once more, with more work for each neuron, and what is known of it by now. `None` where that is not done: parts
+    /// are made by the values of inputs, or bounds are to be proven.
+    pub fn bounded_again(
+        &self,
+        root: &BoundedBox,
+        limits: BoundLimits,
+        scratch: &mut BoxScratch,
+    ) -> Option<(Self, BoundedBox)> {
+        if self.split_by == SplitBy::Inputs || self.proves {
+            return None;
+        }
+        let part = Part::whole();
+        let whole = BoxPart { part: part.clone(), ..root.part.clone() };
+        let mut again = Self {
+            padded: Arc::clone(&self.padded),
+            rows: self.rows.clone(),
+            objective: Arc::clone(&self.objective),
+            part,
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+            slopes: Arc::default(),
+            ..*self
+        };
+        let root = again.bound_whole(whole, WHOLE_AGAIN, limits, scratch)?;
+        Some((again, root))
     }
 
     /// What is asked.
@@ -215,18 +252,23 @@ impl BoxBounds {
     }
 
     /// Bounds parts of the box. Questions whose bound is below `cutoff` are left at that.
-    pub fn bound(
+    pub fn bound<'l>(
         &self,
         parts: Vec<BoxPart>,
-        cutoff: f64,
+        limits: impl Into<BoundLimits<'l>>,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
+        let limits: BoundLimits = limits.into();
         if self.split_by == SplitBy::Signs {
-            return self.bound_sloped(parts, cutoff, scratch);
+            return self.bound_sloped(parts, limits, scratch);
         }
-        self.bound_neurons(&parts, scratch, |layer, scratch| self.bound_unstable(layer, scratch));
+        let cutoff = limits.cutoff;
+        self.bound_neurons(&parts, scratch, |layer, scratch| {
+            self.bound_unstable(layer, limits, scratch);
+        });
         let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
         self.bound_rows(&mut values, cutoff, scratch);
+        self.forget_unproven(&parts, &mut values, limits);
         let bounded = parts.into_iter().zip(values).enumerate();
         bounded
             .map(|(node, (part, values))| self.result(node, part, values, cutoff, scratch))
@@ -277,7 +319,7 @@ impl BoxBounds {
     }
 
     /// Pushes the unstable neurons of a layer back. The first layer's intervals are exact.
-    fn bound_unstable(&self, layer: usize, scratch: &mut BoxScratch) {
+    fn bound_unstable(&self, layer: usize, limits: BoundLimits, scratch: &mut BoxScratch) {
         let (padded, width) = (&self.padded, self.padded.layers[layer].padded());
         let BoxScratch { boxes, functions, values, columns, scores, .. } = scratch;
         columns.clear();
@@ -290,6 +332,9 @@ impl BoxBounds {
             return;
         }
         for block in columns.chunks(self.block() / 2) {
+            if limits.is_spent() {
+                break;
+            }
             functions.clear();
             for &(node, j) in block {
                 functions.push_neuron(padded, boxes, layer, (node, j), 1.0);

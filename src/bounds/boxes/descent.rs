@@ -15,6 +15,7 @@ use super::padded_weights::LANES;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::state::Boxes;
+use crate::bounds::part::Sign;
 use crate::network::NeuronId;
 
 /// How much of it is left at the last step.
@@ -76,6 +77,8 @@ struct Multiplier {
     mean: f64,
     square: f64,
     step: f64,
+    /// The neuron's pre-activation in the last step.
+    pre_activation: f64,
 }
 
 impl Multiplier {
@@ -85,14 +88,35 @@ impl Multiplier {
             self.value = -q * if self.sign > 0.0 { 1.0 - slope } else { slope };
         }
     }
+
+    /// Where it is in a layer so wide.
+    fn place(&self, width: usize) -> usize {
+        self.function * width + self.neuron.index
+    }
+
+    /// The slope of the pre-activation, if the output counts `q`. Rounded or not, it differs from that of a neuron with this sign by
+    /// something that has the sign.
+    fn slope(&self, q: f64) -> f64 {
+        if self.sign > 0.0 { q + self.value } else { -self.value }
+    }
+
+    /// The output, given the pre-activation.
+    fn output(&self) -> f64 {
+        if self.sign > 0.0 { self.pre_activation } else { 0.0 }
+    }
 }
 
 /// What slopes and multipliers of a function begin with.
 pub(super) trait FirstSlopes {
     /// The slopes of a layer's neurons. `default` are those of lines that nobody improved.
     fn slopes(&self, function: usize, layer: usize, default: &[f64], out: &mut [f64]);
-    /// The multiplier of the sign that comes as the given one in the list of the part's signs. `None` if it was not demanded before.
+    /// The multiplier of the sign that comes as the given one in the list of the part's signs, and then in those of the function. `None` if
+    /// it was not demanded before.
     fn multiplier(&self, function: usize, sign: usize) -> Option<f64>;
+    /// Signs that are demanded in this function only.
+    fn signs(&self, _function: usize) -> &[Sign] {
+        &[]
+    }
 }
 
 /// Nobody knows better.
@@ -165,7 +189,7 @@ impl SlopeDescent {
             }
         }
         for (function, &node) in functions.nodes.iter().enumerate() {
-            let signs = parts[node].signs.iter().enumerate();
+            let signs = parts[node].signs.iter().chain(first.signs(function)).enumerate();
             for (k, sign) in signs.filter(|(_, sign)| sign.neuron.layer < layer) {
                 self.multipliers.push(Multiplier {
                     function,
@@ -176,6 +200,7 @@ impl SlopeDescent {
                     mean: 0.0,
                     square: 0.0,
                     step: 0.0,
+                    pre_activation: 0.0,
                 });
             }
         }
@@ -196,20 +221,25 @@ impl SlopeDescent {
         for k in (0..layer).rev() {
             let state = &mut self.layers[k];
             state.coefficients.clone_from(&self.work.coefficients);
-            self.work.relax_with(network, boxes, k, &state.slopes);
             let width = network.layers[k].padded();
-            let here = self.multipliers[met..].iter_mut();
-            for multiplier in here.take_while(|multiplier| multiplier.neuron.layer == k) {
-                met += 1;
+            let begin = met;
+            let of_layer = self.multipliers[met..].iter();
+            met += of_layer.take_while(|multiplier| multiplier.neuron.layer == k).count();
+            let here = &mut self.multipliers[begin..met];
+            for multiplier in &*here {
+                self.work.coefficients[multiplier.place(width)] = 0.0;
+            }
+            self.work.relax_with(network, boxes, k, &state.slopes);
+            for multiplier in here {
                 if multiplier.step == 0.0 {
                     let begin = multiplier.function * width;
                     let row = &state.coefficients[begin..begin + width];
                     multiplier.step = row.iter().fold(0.0_f64, |most, q| most.max(q.abs()));
                 }
-                let place = multiplier.function * width + multiplier.neuron.index;
+                let place = multiplier.place(width);
                 multiplier.begin(state.coefficients[place], state.slopes[place]);
-                let by = multiplier.sign * multiplier.value;
-                self.work.add_slope(network, boxes, multiplier.function, multiplier.neuron, by);
+                let slope = multiplier.slope(state.coefficients[place]);
+                self.work.set_slope(network, boxes, multiplier.function, multiplier.neuron, slope);
             }
             self.work.pull_back(network, k);
         }
@@ -291,8 +321,8 @@ impl SlopeDescent {
                 .chunks_exact_mut(width)
                 .for_each(|g| g.iter_mut().zip(&of.bias).for_each(|(g, bias)| *g += bias));
             for multiplier in multipliers.iter_mut().filter(|m| m.neuron.layer == k) {
-                let g = pre_activations[multiplier.function * width + multiplier.neuron.index];
-                adam.step_multiplier(multiplier, g);
+                multiplier.pre_activation = pre_activations[multiplier.place(width)];
+                adam.step_multiplier(multiplier);
             }
             let state = &mut layers[k];
             Arch::new().dispatch(|| {
@@ -310,6 +340,9 @@ impl SlopeDescent {
                     lines.step(&adam, &mut pre_activations[here..here + width]);
                 }
             });
+            for multiplier in multipliers.iter().filter(|m| m.neuron.layer == k) {
+                pre_activations[multiplier.place(width)] = multiplier.output();
+            }
             std::mem::swap(&mut self.forward, &mut self.pre_activations);
         }
     }
@@ -362,9 +395,9 @@ impl AdamRates {
         *mean * self.of_mean / ((*square * self.of_square).sqrt() + 1e-30) * self.step
     }
 
-    fn step_multiplier(&self, multiplier: &mut Multiplier, g: f64) {
-        let Multiplier { sign, value, mean, square, step, .. } = multiplier;
-        let by = self.advance(*sign * g, mean, square);
+    fn step_multiplier(&self, multiplier: &mut Multiplier) {
+        let Multiplier { sign, value, mean, square, step, pre_activation, .. } = multiplier;
+        let by = self.advance(*sign * *pre_activation, mean, square);
         let next = *value - MULTIPLIER_STEP * *step * by;
         *value = if next > 0.0 { next } else { 0.0 };
     }

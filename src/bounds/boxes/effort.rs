@@ -1,6 +1,36 @@
 //! How much work goes into bounds with improved slopes.
 
 use super::descent::DescentOptions;
+use super::sign_trees::TreeEffort;
+use crate::budget::Budget;
+
+/// When work on bounds may end.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundLimits<'b> {
+    /// What is below this needs no better bound.
+    pub cutoff: f64,
+    /// Once it is spent, bounds are left as they are.
+    pub budget: Option<&'b Budget<'b>>,
+}
+
+impl BoundLimits<'_> {
+    /// Whether all values are below the cutoff, or time is up.
+    pub(super) fn are_met(&self, values: &[f64]) -> bool {
+        values.iter().all(|value| *value < self.cutoff) || self.is_spent()
+    }
+
+    /// Whether time is up.
+    pub(super) fn is_spent(&self) -> bool {
+        self.budget.is_some_and(Budget::is_spent)
+    }
+}
+
+/// Without a clock.
+impl From<f64> for BoundLimits<'_> {
+    fn from(cutoff: f64) -> Self {
+        Self { cutoff, budget: None }
+    }
+}
 
 /// How much work goes into bounds of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +41,9 @@ pub(super) struct Effort {
     pub rows: usize,
     /// The first step of slopes.
     pub step: f64,
+    /// Trees over signs for each unstable neuron, and for each row. None: they are left out.
+    pub neuron_trees: Option<TreeEffort>,
+    pub row_trees: Option<TreeEffort>,
 }
 
 impl Effort {
@@ -21,10 +54,23 @@ impl Effort {
 }
 
 /// For the whole box: all parts begin with its slopes.
-pub(super) const WHOLE: Effort = Effort { neurons: 20, rows: 50, step: 0.2 };
+pub(super) const WHOLE: Effort =
+    Effort { neurons: 20, rows: 50, step: 0.2, neuron_trees: None, row_trees: None };
+
+/// For the whole box once more, where that did not do.
+pub(super) const WHOLE_AGAIN: Effort = Effort {
+    neuron_trees: Some(TreeEffort { splits: 30, at_once: 80, evaluations: 6, step: 0.1 }),
+    row_trees: Some(TreeEffort { splits: 400, at_once: 64, evaluations: 8, step: 0.05 }),
+    ..WHOLE
+};
+
+/// For the rows of a part.
+const ROW_TREES: TreeEffort = TreeEffort { splits: 100, at_once: 64, evaluations: 8, step: 0.05 };
 
 /// For a part.
-pub(super) const PART: Effort = Effort { neurons: 3, rows: 20, step: 0.05 };
+pub(super) const PART: Effort =
+    Effort { neurons: 3, rows: 20, step: 0.05, neuron_trees: None, row_trees: Some(ROW_TREES) };
 
 /// For a look at what a split would bring.
-pub(super) const LOOK: Effort = Effort { neurons: 1, rows: 4, step: 0.05 };
+pub(super) const LOOK: Effort =
+    Effort { neurons: 1, rows: 4, step: 0.05, neuron_trees: None, row_trees: None };

@@ -24,6 +24,7 @@ mod push_back;
 mod questions;
 mod scores;
 mod sign_scores;
+mod sign_trees;
 mod slope_digits;
 mod sloped;
 mod state;
@@ -33,6 +34,7 @@ mod tests;
 mod weights;
 
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
+pub use effort::BoundLimits;
 pub use evidence::{BoxEvidence, RowCombination};
 pub use part::BoxPart;
 pub use questions::BoxQuestions;

@@ -79,6 +79,17 @@ impl BoxPart {
         part
     }
 
+    /// About how many numbers it holds.
+    pub(super) fn numbers(&self) -> usize {
+        let of_cut = |cut: &GoalCut| cut.slopes.len();
+        self.lower.len()
+            + self.upper.len()
+            + self.values.len()
+            + self.neurons.as_ref().map_or(0, |neurons| neurons.len())
+            + self.slopes.as_ref().map_or(0, |slopes| slopes.numbers())
+            + self.cuts.iter().map(of_cut).sum::<usize>()
+    }
+
     /// Takes over what its own parts begin with. Many cuts are not worth their time.
     pub(super) fn keep(&mut self, slopes: RowSlopes, cuts: Vec<GoalCut>) {
         self.slopes = Some(Arc::new(slopes));

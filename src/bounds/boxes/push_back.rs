@@ -75,6 +75,16 @@ impl Functions {
         std::mem::swap(&mut self.coefficients, &mut self.spare);
     }
 
+    /// Adds one of other functions.
+    pub fn push_copy(&mut self, other: &Self, function: usize) {
+        let width = other.coefficients.len() / other.len();
+        self.nodes.push(other.nodes[function]);
+        self.coefficients
+            .extend_from_slice(&other.coefficients[function * width..(function + 1) * width]);
+        self.constants.push(other.constants[function]);
+        self.sizes.push(other.sizes[function]);
+    }
+
     /// Takes over other functions.
     pub fn copy_from(&mut self, other: &Self) {
         self.nodes.clone_from(&other.nodes);
@@ -83,24 +93,20 @@ impl Functions {
         self.sizes.clone_from(&other.sizes);
     }
 
-    /// Adds to the slope of a neuron's pre-activation what is not negative there: a multiplier of the sign that is demanded of it.
-    pub fn add_slope(
+    /// Gives a neuron's pre-activation a slope. It had none.
+    pub fn set_slope(
         &mut self,
         network: &PaddedNetwork,
         boxes: &Boxes,
         function: usize,
         NeuronId { layer, index }: NeuronId,
-        by: f64,
+        slope: f64,
     ) {
         let (of, magnitudes) = (&network.layers[layer], &boxes.layers[layer].magnitudes);
-        let slope = &mut self.coefficients[function * of.padded() + index];
-        let before = *slope;
-        // Rounded or not, what is added has the sign of `by`.
-        *slope += by;
+        self.coefficients[function * of.padded() + index] = slope;
         let at = self.nodes[function] * of.padded() + index;
-        let more = (slope.abs() - before.abs()) * magnitudes.noise[at];
-        self.constants[function] += (*slope - before) * of.bias[index] + more;
-        self.sizes[function] += (before.abs() + slope.abs()) * magnitudes.size[at];
+        self.constants[function] += slope * of.bias[index] + slope.abs() * magnitudes.noise[at];
+        self.sizes[function] += slope.abs() * magnitudes.size[at];
     }
 
     /// Coefficients of a layer's outputs become those of its pre-activations.

@@ -72,6 +72,7 @@ impl BoxQuestions {
 }
 
 /// The rows as functions of the last hidden layer's outputs.
+#[derive(Clone)]
 pub(super) struct PaddedRows {
     questions: BoxQuestions,
     /// One column per row.

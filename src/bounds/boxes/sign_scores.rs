@@ -31,18 +31,29 @@ pub(super) fn note(
                 if !boxes.is_unstable(network, layer, node, index) {
                     continue;
                 }
-                let (state, at) = (&boxes.layers[layer], node * width + index);
-                let (lower, upper) = (state.lower[at], state.upper[at]);
+                let neuron = NeuronId { layer, index };
                 let (q, slope) = (coefficients[index], slopes[index]);
-                let gap = if q > 0.0 {
-                    -lower * upper / (upper - lower)
-                } else {
-                    (-slope * lower).max((1.0 - slope) * upper)
-                };
-                costs.push((q.abs() * gap, NeuronId { layer, index }));
+                costs.push((cost(boxes, (node * width, neuron), q, slope), neuron));
             }
             costs.sort_by(|a, b| b.0.total_cmp(&a.0));
             out.extend(costs.into_iter().take(CANDIDATES).map(|(_, neuron)| neuron));
         }
     }
+}
+
+/// What an unstable neuron's relaxation costs a function at most, if its output counts `q`. `begin` is where its layer begins for its box.
+pub(super) fn cost(
+    boxes: &Boxes,
+    (begin, NeuronId { layer, index }): (usize, NeuronId),
+    q: f64,
+    slope: f64,
+) -> f64 {
+    let (state, at) = (&boxes.layers[layer], begin + index);
+    let (lower, upper) = (state.lower[at], state.upper[at]);
+    let gap = if q > 0.0 {
+        -lower * upper / (upper - lower)
+    } else {
+        (-slope * lower).max((1.0 - slope) * upper)
+    };
+    q.abs() * gap
 }

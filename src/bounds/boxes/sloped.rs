@@ -1,15 +1,18 @@
 //! Bounds with improved slopes and multipliers: for boxes with many inputs, where a node is dear and has to be good.
 
+use std::sync::Arc;
+
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
 use super::cuts::{GoalCut, MOST_CUTS};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
-use super::effort::{Effort, LOOK, PART};
+use super::effort::{BoundLimits, Effort, LOOK, PART};
 use super::evidence::{BoxEvidence, RoundedSlopes};
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::scores::Pass;
 use super::sign_scores;
+use super::sign_trees::{TreeEffort, TreeGround, bound_by_signs};
 use super::slope_digits::SlopeDigits;
 use super::state::Boxes;
 use super::stored_slopes::{NeuronSlopes, RowSlopes};
@@ -30,16 +33,16 @@ impl BoxBounds {
     pub(super) fn bound_sloped(
         &self,
         parts: Vec<BoxPart>,
-        cutoff: f64,
+        limits: BoundLimits,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
-        self.bound_with(parts, cutoff, PART, scratch)
+        self.bound_with(parts, limits, PART, scratch)
     }
 
     pub(super) fn bound_with(
         &self,
         mut parts: Vec<BoxPart>,
-        cutoff: f64,
+        limits: BoundLimits,
         mut effort: Effort,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
@@ -48,14 +51,27 @@ impl BoxBounds {
             effort.neurons = effort.neurons.min(1);
         }
         self.bound_neurons(&parts, scratch, |layer, scratch| {
-            self.bound_unstable_sloped(layer, &parts, effort, scratch, None);
+            self.bound_unstable_sloped(layer, &parts, (effort, limits), scratch, None);
         });
         let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
-        self.bound_rows_sloped(&mut parts, &mut values, cutoff, effort, scratch);
+        self.bound_rows_sloped(&mut parts, &mut values, limits, effort, scratch);
+        self.forget_unproven(&parts, &mut values, limits);
         let bounded = parts.into_iter().zip(values).enumerate();
         bounded
-            .map(|(node, (part, values))| self.result(node, part, values, cutoff, scratch))
+            .map(|(node, (part, values))| self.result(node, part, values, limits.cutoff, scratch))
             .collect()
+    }
+
+    /// What was bounded while time ran out cannot be proven: a checker bounds all.
+    pub(super) fn forget_unproven(
+        &self,
+        parts: &[BoxPart],
+        values: &mut [Vec<f64>],
+        limits: BoundLimits,
+    ) {
+        if self.proves && limits.is_spent() {
+            values.iter_mut().zip(parts).for_each(|(v, part)| v.copy_from_slice(&part.values));
+        }
     }
 
     /// Improves the functions of the unstable neurons of a layer. `keep` takes over their slopes.
@@ -63,7 +79,7 @@ impl BoxBounds {
         &self,
         layer: usize,
         parts: &[BoxPart],
-        effort: Effort,
+        (effort, limits): (Effort, BoundLimits),
         scratch: &mut BoxScratch,
         mut keep: Option<&mut NeuronSlopes>,
     ) {
@@ -80,6 +96,9 @@ impl BoxBounds {
             columns.extend(unstable.map(|j| (node, j)));
         }
         for block in columns.chunks(self.block()) {
+            if limits.is_spent() {
+                break;
+            }
             functions.clear();
             for &(node, j) in block {
                 functions.push_neuron(padded, boxes, layer, (node, j), 1.0);
@@ -89,7 +108,8 @@ impl BoxBounds {
             let first = FirstOfNeurons { slopes, neurons: block, is_rounded };
             let options =
                 DescentOptions { evaluations: effort.neurons, step: effort.step, cuts: true };
-            descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
+            let is_spent = |_: &[f64]| limits.is_spent();
+            descent.run(padded, boxes, (parts, functions, layer), &first, options, is_spent);
             if let Some(keep) = &mut keep {
                 let slopes = |layer, function, width| descent.slopes(layer, function, width);
                 keep.keep(block.iter().map(|&(_, j)| j), slopes);
@@ -100,8 +120,15 @@ impl BoxBounds {
                 let options = DescentOptions { evaluations: 1, ..options };
                 descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
             }
+            let best = match effort.neuron_trees.filter(|_| !self.proves) {
+                None => descent.best.clone(),
+                Some(trees) => {
+                    let ground = TreeGround { network: padded, boxes, parts, layer };
+                    bound_by_signs(ground, functions, descent, (0.0, trees), &|| limits.is_spent())
+                }
+            };
             for (k, &(node, j)) in block.iter().enumerate() {
-                let (upper, lower) = (descent.best[2 * k], -descent.best[2 * k + 1]);
+                let (upper, lower) = (best[2 * k], -best[2 * k + 1]);
                 boxes.tighten(layer, node * width + j, node, lower, upper);
             }
         }
@@ -130,38 +157,79 @@ impl BoxBounds {
         &self,
         parts: &mut [BoxPart],
         bounds: &mut [Vec<f64>],
-        cutoff: f64,
+        limits: BoundLimits,
         effort: Effort,
         scratch: &mut BoxScratch,
     ) {
+        let cutoff = limits.cutoff;
         self.open_questions(bounds, cutoff, scratch);
-        let proposed = self.descend_rows(parts, cutoff, effort, scratch);
+        let proposed = self.descend_rows(parts, limits, effort, scratch);
         let weights = self.bound_each_row(parts, bounds, cutoff, proposed.as_ref(), scratch);
-        self.bound_combined(parts, bounds, (cutoff, effort), &weights, scratch);
+        self.bound_combined(parts, bounds, (limits, effort), &weights, scratch);
+        if let Some(trees) = effort.row_trees.filter(|_| !self.proves) {
+            self.bound_rows_by_signs(parts, bounds, (limits, trees), scratch);
+        }
         // Intervals hold at points that count only: all others are below the goal.
         bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
+    }
+
+    /// Bounds the open questions of one row by trees over signs, with the neurons' intervals held.
+    fn bound_rows_by_signs(
+        &self,
+        parts: &[BoxPart],
+        bounds: &mut [Vec<f64>],
+        (limits, trees): (BoundLimits, TreeEffort),
+        scratch: &mut BoxScratch,
+    ) {
+        self.open_questions(bounds, limits.cutoff, scratch);
+        scratch.columns.retain(|&(_, question)| self.rows.rows(question).len() == 1);
+        let once = Effort { rows: 1, ..PART };
+        let BoxScratch { boxes, columns, combined, descent, .. } = scratch;
+        let rows = self.push_open_rows(parts, boxes, columns, combined);
+        let (padded, layer) = (&self.padded, self.padded.hidden());
+        let run = (parts, &*combined, layer);
+        descent.run(padded, boxes, run, &FirstOfRows { rows: &rows }, once.of_rows(), |_| false);
+        let ground = TreeGround { network: padded, boxes, parts, layer };
+        let goal = (limits.cutoff.next_down(), trees);
+        let best = bound_by_signs(ground, combined, descent, goal, &|| limits.is_spent());
+        for (&(node, question), best) in columns.iter().zip(best) {
+            let bound = &mut bounds[node][question];
+            *bound = bound.min(best);
+        }
+    }
+
+    /// The rows of open questions as functions, and what they begin with.
+    fn push_open_rows(
+        &self,
+        parts: &[BoxPart],
+        boxes: &Boxes,
+        columns: &[(usize, usize)],
+        functions: &mut Functions,
+    ) -> Vec<(Option<Arc<RowSlopes>>, usize)> {
+        functions.clear();
+        let mut rows = Vec::new();
+        for &(node, question) in columns {
+            for row in self.rows.rows(question) {
+                self.rows.push(&self.padded, boxes, node, [(row, 1.0)].into_iter(), functions);
+                rows.push((parts[node].slopes.clone(), row));
+            }
+        }
+        rows
     }
 
     /// Improves the functions of all rows of open questions. What a proof has of them, if it is to be proven.
     fn descend_rows(
         &self,
         parts: &[BoxPart],
-        cutoff: f64,
+        limits: BoundLimits,
         effort: Effort,
         scratch: &mut BoxScratch,
     ) -> Option<RoundedSlopes> {
         let BoxScratch { boxes, functions, columns, descent, .. } = scratch;
         let (padded, hidden) = (&self.padded, self.padded.hidden());
-        functions.clear();
-        let mut rows = Vec::new();
-        for &(node, question) in &*columns {
-            for row in self.rows.rows(question) {
-                self.rows.push(padded, boxes, node, [(row, 1.0)].into_iter(), functions);
-                rows.push((parts[node].slopes.clone(), row));
-            }
-        }
+        let rows = self.push_open_rows(parts, boxes, columns, functions);
         let first = FirstOfRows { rows: &rows };
-        let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
+        let is_enough = |best: &[f64]| limits.are_met(best);
         let run = (parts, &*functions, hidden);
         descent.run(padded, boxes, run, &first, effort.of_rows(), is_enough);
         self.prove((boxes, parts), functions, effort, descent)
@@ -229,7 +297,7 @@ impl BoxBounds {
         &self,
         parts: &[BoxPart],
         bounds: &mut [Vec<f64>],
-        (cutoff, effort): (f64, Effort),
+        (limits, effort): (BoundLimits, Effort),
         weights: &[Vec<f64>],
         scratch: &mut BoxScratch,
     ) {
@@ -240,7 +308,7 @@ impl BoxBounds {
             let weighted = self.rows.rows(question).zip(weights.iter().copied());
             self.rows.push(padded, boxes, node, weighted, combined);
         }
-        let is_enough = |best: &[f64]| best.iter().all(|value| *value < cutoff);
+        let (cutoff, is_enough) = (limits.cutoff, |best: &[f64]| limits.are_met(best));
         let run = (parts, &*combined, hidden);
         descent.run(padded, boxes, run, &DefaultSlopes, effort.of_rows(), is_enough);
         let proposed = self.prove((boxes, parts), combined, effort, descent);
@@ -306,19 +374,20 @@ impl BoxBounds {
     }
 
     /// The neuron to split a part by: of those that seem best, the one whose two sides have the lowest bounds after a short look. `None` if no neuron is unstable.
-    pub fn best_sign(
+    pub fn best_sign<'l>(
         &self,
         bounded: &BoundedBox,
-        cutoff: f64,
+        limits: impl Into<BoundLimits<'l>>,
         scratch: &mut BoxScratch,
     ) -> Option<NeuronId> {
-        let candidates = &bounded.candidates;
+        let limits: BoundLimits = limits.into();
+        let (candidates, cutoff) = (&bounded.candidates, limits.cutoff);
         if candidates.len() < 2 {
             return candidates.first().copied();
         }
         let side = |neuron: NeuronId, on| bounded.part.signed(Sign { neuron, on });
         let sides = candidates.iter().flat_map(|&neuron| [side(neuron, true), side(neuron, false)]);
-        let sides = self.bound_with(sides.collect(), cutoff, LOOK, scratch);
+        let sides = self.bound_with(sides.collect(), limits, LOOK, scratch);
         let before = bounded.bound.value();
         // Both sides have to gain: the product of what they do.
         let gain = |side: &BoundedBox| {

@@ -92,6 +92,14 @@ impl RowSlopes {
         self.rows.push(SlopesOfRow { row, slopes, multipliers });
     }
 
+    /// About how many f64 take as much memory.
+    pub fn numbers(&self) -> usize {
+        let of_row = |of: &SlopesOfRow| {
+            of.slopes.iter().map(Vec::len).sum::<usize>() / 2 + of.multipliers.len()
+        };
+        self.rows.iter().map(of_row).sum()
+    }
+
     /// Those of a row.
     pub fn get(&self, row: usize) -> Option<&SlopesOfRow> {
         self.rows.iter().find(|of| of.row == row)

@@ -1,12 +1,14 @@
 //! Nothing that can be computed at a point of a part lies outside what was proven for the part.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::bounds::linear::Arithmetic;
 use crate::bounds::part::{InputSplit, Sign};
+use crate::budget::Budget;
 use crate::network::random::{network, point};
 use crate::network::{Network, NeuronId, Trace};
 use crate::problem::{Conjunction, Objective, PropertyRow};
@@ -232,5 +234,51 @@ fn parts_are_bounded_the_same_side_by_side() {
         let alone = bounds.bound(vec![part], NEVER, &mut scratch);
         let (alone, together) = (alone[0].bound.value(), together.bound.value());
         assert!((alone - together).abs() < 1e-9, "{alone} {together}");
+    }
+}
+
+/// Trees over signs with held intervals, for neurons and for rows: everything still holds at samples, and bounds come down.
+#[test]
+fn bounds_made_again_hold_and_are_lower() {
+    let (mut lower, mut count) = (0, 0);
+    for seed in 0..12 {
+        let network = network(&[6, 16, 16, 16, 2], seed);
+        let set = InputSet::new_box(&[-0.5; 6], &[0.5; 6]);
+        let questions = random_questions(2, seed);
+        let mut scratch = BoxScratch::default();
+        let kind = (Arithmetic::F32, SplitBy::Signs);
+        let (bounds, root) = BoxBounds::new(&network, &set, questions, kind, NEVER, &mut scratch);
+        let again = bounds.bounded_again(&root, NEVER.into(), &mut scratch);
+        let (bounds, again) = again.expect("parts are made by signs");
+        count += check(&network, &bounds, &again, NEVER, seed);
+        assert!(again.bound.value() <= root.bound.value());
+        lower += usize::from(again.bound.value() < root.bound.value() - 1e-3);
+        for neuron in again.candidates.iter().take(3) {
+            let sides = [true, false].map(|on| again.part.signed(Sign { neuron: *neuron, on }));
+            for side in bounds.bound(sides.to_vec(), NEVER, &mut scratch) {
+                count += check(&network, &bounds, &side, NEVER, seed);
+            }
+        }
+    }
+    assert!(lower >= 6 && count > 500, "{lower} bounds were lower, {count} points");
+}
+
+/// With its time up from the beginning, a bound takes no longer than one evaluation of each row, and holds.
+#[test]
+fn bounds_without_time_hold() {
+    let network = network(&[6, 40, 40, 40, 2], 3);
+    let set = InputSet::new_box(&[-0.5; 6], &[0.5; 6]);
+    let budget = Budget::start(Some(Duration::ZERO), None);
+    for split_by in [SplitBy::Inputs, SplitBy::Signs] {
+        let value = |limits: BoundLimits| {
+            let questions = BoxQuestions::objective(&Objective::new(vec![1.0, -1.0]));
+            let kind = (Arithmetic::F32, split_by);
+            let mut scratch = BoxScratch::default();
+            let made = BoxBounds::new(&network, &set, questions, kind, limits, &mut scratch);
+            check(&network, &made.0, &made.1, NEVER, 5);
+            made.1.bound.value()
+        };
+        let hurried = value(BoundLimits { cutoff: NEVER, budget: Some(&budget) });
+        assert!(hurried.is_finite() && hurried > value(NEVER.into()), "{split_by:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::bounds::{
-    BoundedBox, BoxBounds, BoxPart, BoxScratch, InputSplit, OpenLeaf, Sign, SplitBy,
+    BoundLimits, BoundedBox, BoxBounds, BoxPart, BoxScratch, InputSplit, OpenLeaf, Sign, SplitBy,
 };
 
 /// What the length of an edge counts for in its score.
@@ -30,12 +30,12 @@ impl BoxNode {
     pub fn halves(
         &self,
         bounds: &BoxBounds,
-        cutoff: f64,
+        limits: BoundLimits,
         scratch: &mut BoxScratch,
     ) -> Option<[BoxPart; 2]> {
         let part = &self.bounded.part;
         if bounds.split_by() == SplitBy::Signs
-            && let Some(neuron) = bounds.best_sign(&self.bounded, cutoff, scratch)
+            && let Some(neuron) = bounds.best_sign(&self.bounded, limits, scratch)
         {
             return Some([true, false].map(|on| part.signed(Sign { neuron, on })));
         }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::node::BoxNode;
-use crate::bounds::{BoundedBox, BoxBounds, BoxPart, BoxScratch, Cover, OpenLeaf, SplitBy};
+use crate::bounds::{
+    BoundLimits, BoundedBox, BoxBounds, BoxPart, BoxScratch, Cover, OpenLeaf, SplitBy,
+};
 use crate::branch::result::{BranchResult, BranchStop, TreeEvent};
 use crate::budget::Budget;
 use crate::observer::TreeState;
@@ -22,9 +24,6 @@ const CHUNK: usize = 32;
 /// Nodes split at once by signs: each is a block of its own.
 const SIGN_BATCH: usize = 4;
 
-/// With so many open nodes new ones go before old ones, so that there will be fewer: each keeps its neurons' intervals.
-const MOST_OPEN: usize = 30_000;
-
 /// How far a tree over boxes is grown.
 #[derive(Clone, Copy, Debug)]
 pub struct BoxTreeOptions {
@@ -32,6 +31,8 @@ pub struct BoxTreeOptions {
     pub nodes: usize,
     /// The tree is done once all bounds are below this.
     pub cutoff: f64,
+    /// Bytes that open nodes may take. Beyond that new nodes go before old ones, so that there will be fewer.
+    pub memory: usize,
     /// Whether nodes are bounded on all threads. The result is the same.
     pub parallel: bool,
 }
@@ -49,6 +50,8 @@ pub struct BoxTree {
     cover: Cover<Certificate>,
     /// Open nodes, the largest bound first.
     open: BinaryHeap<BoxNode>,
+    /// About how many bytes these take.
+    bytes: usize,
     /// Open nodes that go before all others, the last one first.
     dive: Vec<BoxNode>,
     /// The largest bound of a node that is not low enough and cannot be split.
@@ -84,6 +87,7 @@ impl BoxTree {
             options,
             cover,
             open: BinaryHeap::new(),
+            bytes: 0,
             dive: Vec::new(),
             unsplittable: None,
             incumbent: None,
@@ -121,7 +125,7 @@ impl BoxTree {
                 ControlFlow::Break(stop) => return stop,
             };
             let before = self.nodes;
-            let bounded = self.split(batch);
+            let bounded = self.split(batch, budget);
             self.improve_incumbent(&bounded, &mut watch);
             for (node, halves) in bounded {
                 self.replace(node, halves);
@@ -148,22 +152,32 @@ impl BoxTree {
             () if budget.is_spent() => BranchStop::Time,
             () if self.nodes >= self.options.nodes => BranchStop::Nodes,
             () => {
-                let next = |_| self.dive.pop().or_else(|| self.open.pop());
                 let count = match self.bounds.split_by() {
                     SplitBy::Inputs => BATCH,
                     SplitBy::Signs => SIGN_BATCH,
                 };
-                return ControlFlow::Continue((0..count).map_while(next).collect());
+                return ControlFlow::Continue((0..count).map_while(|_| self.next()).collect());
             }
         };
         ControlFlow::Break(stop)
     }
 
+    /// The node to split next.
+    fn next(&mut self) -> Option<BoxNode> {
+        if let Some(node) = self.dive.pop() {
+            return Some(node);
+        }
+        let node = self.open.pop()?;
+        self.bytes -= node.bounded.bytes();
+        Some(node)
+    }
+
     /// Splits nodes, and bounds what they are split into.
-    fn split(&mut self, batch: Vec<BoxNode>) -> Vec<(SplitNode, Vec<BoundedBox>)> {
-        let (bounds, cutoff) = (Arc::clone(&self.bounds), self.options.cutoff);
+    fn split(&mut self, batch: Vec<BoxNode>, budget: &Budget) -> Vec<(SplitNode, Vec<BoundedBox>)> {
+        let bounds = Arc::clone(&self.bounds);
+        let limits = BoundLimits { cutoff: self.options.cutoff, budget: Some(budget) };
         let halves = self.each(&batch, 1, |nodes, scratch| {
-            nodes.iter().map(|node| node.halves(&bounds, cutoff, scratch)).collect()
+            nodes.iter().map(|node| node.halves(&bounds, limits, scratch)).collect()
         });
         let mut leaves = Vec::with_capacity(batch.len());
         let mut parts: Vec<BoxPart> = Vec::with_capacity(2 * batch.len());
@@ -184,7 +198,7 @@ impl BoxTree {
         self.nodes += parts.len();
         let chunk = if bounds.split_by() == SplitBy::Inputs { CHUNK } else { 2 };
         let bounded = self
-            .each(&parts, chunk, |parts, scratch| bounds.bound(parts.to_vec(), cutoff, scratch));
+            .each(&parts, chunk, |parts, scratch| bounds.bound(parts.to_vec(), limits, scratch));
         let mut bounded = bounded.into_iter();
         let mut halves = || (&mut bounded).take(2).collect();
         leaves.into_iter().map(|leaf| (leaf, halves())).collect()
@@ -251,9 +265,11 @@ impl BoxTree {
             return place;
         }
         let node = BoxNode { leaf, bounded, number: self.made, place };
-        if self.open.len() >= MOST_OPEN {
+        let bytes = node.bounded.bytes();
+        if self.bytes + bytes > self.options.memory {
             self.dive.push(node)
         } else {
+            self.bytes += bytes;
             self.open.push(node)
         }
         place
@@ -281,5 +297,48 @@ impl BoxTree {
         let best = self.incumbent.take().unwrap_or_else(centre);
         let Self { nodes, depth, trace, .. } = self;
         BranchResult { bound, best, nodes, depth, open, trace, stop, leaves: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::{Arithmetic, BoxQuestions};
+    use crate::network::random::network;
+    use crate::problem::Objective;
+    use crate::sets::InputSet;
+
+    /// Grows a tree with so much memory for open nodes. Nodes, and the most that were open at once.
+    fn grow(split_by: SplitBy, memory: usize) -> (BranchStop, usize, usize) {
+        let network = network(&[3, 16, 16, 2], 7);
+        let set = InputSet::new_box(&[-1.0; 3], &[1.0; 3]);
+        let objective = Objective::new(vec![1.0, -1.0]);
+        let corners = (0..8).map(|k| [0, 1, 2].map(|i| f64::from(k >> i & 1) * 2.0 - 1.0));
+        let most = corners.map(|x| objective.value(&network.logits(&x))).fold(f64::MIN, f64::max);
+        let questions = BoxQuestions::objective(&objective);
+        let (cutoff, kind) = (most + 0.4, (Arithmetic::F32, split_by));
+        let mut scratch = BoxScratch::default();
+        let (bounds, root) = BoxBounds::new(&network, &set, questions, kind, cutoff, &mut scratch);
+        let options = BoxTreeOptions { nodes: 100_000, cutoff, memory, parallel: false };
+        let mut tree = BoxTree::new(Arc::new(bounds), root, options, &Budget::unlimited());
+        let mut open = 0;
+        let stop = tree.grow(&Budget::unlimited(), |event| {
+            if let TreeEvent::Divided(state) = event {
+                open = open.max(state.open);
+            }
+            ControlFlow::Continue(())
+        });
+        (stop, tree.nodes, open)
+    }
+
+    /// Without memory for open nodes the tree is searched in depth: the answer is the same.
+    #[test]
+    fn little_memory_for_open_nodes_is_enough() {
+        let (stop, nodes, open) = grow(SplitBy::Inputs, usize::MAX);
+        let (frugal_stop, frugal_nodes, frugal_open) = grow(SplitBy::Inputs, 1);
+        assert_eq!((stop, frugal_stop), (BranchStop::Proven, BranchStop::Proven));
+        assert!(nodes > 4 * BATCH, "{nodes} nodes are too few to say anything");
+        assert!(frugal_open <= open, "{frugal_open} open nodes instead of {open}");
+        assert_eq!(grow(SplitBy::Inputs, 1), (frugal_stop, frugal_nodes, frugal_open));
     }
 }

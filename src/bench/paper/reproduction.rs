@@ -209,12 +209,18 @@ fn first_section(first: &ReproductionPart) -> String {
     let results = first.results();
     let mut text = "\n## The first local search of the printed algorithm\n\n\
         Its relaxation, solved to the end, and the walk from there, once for each size.\n\n\
-        | network | CPU seconds | finished | value |\n|---|---|---|---|\n"
+        | network | CPU seconds | how it ended | value |\n|---|---|---|---|\n"
         .to_owned();
     for row in &results.instances {
         let Some(run) = row.run(PRINTED) else { continue };
-        let finished = if run.finished > 0 { "yes" } else { "no" };
-        text += &format!("| {} | {:.1} | {finished} | {:.6} |\n", row.name, run.seconds, run.value);
+        let ended = if run.finished > 0 {
+            "local optimum"
+        } else if run.seconds < first.stored.manifest.seconds {
+            "walk into a region that it had been in"
+        } else {
+            "out of time"
+        };
+        text += &format!("| {} | {:.1} | {ended} | {:.6} |\n", row.name, run.seconds, run.value);
     }
     text
 }

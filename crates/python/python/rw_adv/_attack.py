@@ -6,7 +6,6 @@ import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Iterable, Iterator, Optional, Sequence, Union, overload
 
 import numpy as np
@@ -19,11 +18,11 @@ from ._arguments import images as checked_images
 from ._arguments import labels as checked_labels
 from ._arguments import seed as checked_seed
 from ._arguments import threads as checked_threads
-from ._errors import InputError, SaveError
+from ._errors import InputError
 from ._model import Model, ModelSource, load
 from ._optional import needed
 from ._progress import ProgressListener
-from ._saved import optional_number, pack, unpack
+from ._saved import SavedRun, optional_number
 from ._sets import NORMS
 from ._show import coloured, display, escape, figure, picture, short, table
 
@@ -273,7 +272,7 @@ def _outcome(verdict: str, label: Optional[int], predicted: int) -> str:
     return {"adversarial": "attacked", "robust": "certified"}.get(verdict, "undecided")
 
 
-class AttackResult(Sequence[ImageResult]):
+class AttackResult(SavedRun, Sequence[ImageResult]):
     """What is known about images: ``result[4]`` is the fourth image's, a slice is a result.
 
     >>> model = load("models/mnist_2x16.onnx")
@@ -447,12 +446,7 @@ class AttackResult(Sequence[ImageResult]):
         ``pictures`` in adversarial/ are ``none``, the ``adversaries`` alone, or ``all``; a result that was pickled has all.
         """
         word("pictures", pictures, PICTURES)
-        if self._run is not None:
-            self._run.save(os.fspath(directory), list(self._indices), pictures)
-        elif self._packed is not None:
-            unpack(self._packed, Path(directory))
-        else:
-            raise SaveError("a part of a result that was pickled cannot be saved: save the whole, or pickle the part")
+        self._save(directory, list(self._indices), pictures)
 
     def show(self) -> None:
         """Shows the result: in a notebook as HTML, elsewhere as a table on stdout."""
@@ -496,11 +490,8 @@ class AttackResult(Sequence[ImageResult]):
     def __getstate__(self) -> dict[str, Any]:
         # What is made of the run while it is there.
         made = {"settings": self.settings, "records": self.records, "_verdicts": self._verdicts, "_complete": self.complete}
-        state = {**self.__dict__, **made, "_run": None}
-        state["_results"] = {result.index: result for result in self}
-        if self._run is not None:
-            state["_packed"] = pack(self.save)
-        return state
+        results = {result.index: result for result in self}
+        return {**super().__getstate__(), **made, "_results": results}
 
 
 def _counted(words: Iterable[str]) -> dict[str, int]:

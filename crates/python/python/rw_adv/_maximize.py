@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any, Iterable, Mapping, Optional, Union
 
 import numpy as np
@@ -17,13 +16,13 @@ from ._arguments import objective as checked_objective
 from ._arguments import seed as checked_seed
 from ._arguments import threads as checked_threads
 from ._attack import GOALS, METHODS, as_model
-from ._errors import InputError, SaveError
+from ._errors import InputError
 from ._model import Model, ModelSource
-from ._saved import optional_number, pack, unpack
+from ._saved import SavedRun, optional_number
 from ._show import coloured, escape, short, table
 
 
-class MaximizeResult:
+class MaximizeResult(SavedRun):
     """The largest value that was found, and a proved upper bound."""
 
     def __init__(self, model: Model, run: _native.MaximizeRun) -> None:
@@ -81,12 +80,7 @@ class MaximizeResult:
 
     def save(self, directory: Union[str, os.PathLike[str]]) -> None:
         """Writes the directory that ``rw-adv maximize --out`` writes, and proofs/. It must not hold results yet."""
-        if self._run is not None:
-            self._run.save(os.fspath(directory))
-        elif self._packed is not None:
-            unpack(self._packed, Path(directory))
-        else:
-            raise SaveError("this result cannot be saved")
+        self._save(directory)
 
     def __repr__(self) -> str:
         verdict = "" if self.verdict is None else f", {self.verdict}"
@@ -100,13 +94,6 @@ class MaximizeResult:
         numbers = [short(value) for value in (self.value, self.bound, self.gap)]
         row = [escape(str(self.record["objective"])), *numbers, "yes" if self.optimal else "no", verdict, short(self.seconds)]
         return f"<div>{table(header, [row])}</div>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        if self._run is not None:
-            state["_packed"] = pack(self.save)
-        state["_run"] = None
-        return state
 
 
 def maximize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Iterator, Optional, Sequence, Union, overload
 
 import numpy as np
@@ -19,11 +18,11 @@ from ._arguments import labels as checked_labels
 from ._arguments import seed as checked_seed
 from ._arguments import threads as checked_threads
 from ._attack import MOST_SHOWN, as_model
-from ._errors import InputError, SaveError
+from ._errors import InputError
 from ._model import Model, ModelSource
 from ._optional import needed
 from ._progress import ProgressListener
-from ._saved import optional_number, pack, unpack
+from ._saved import SavedRun, optional_number
 from ._sets import NORMS
 from ._show import display, escape, figure, picture, short, table
 
@@ -114,7 +113,7 @@ class ImageRadius:
 _HTML_HEADER = ("", "image", "predicted", "certified", "attacked", "as", "seconds")
 
 
-class RadiusResult(Sequence[ImageRadius]):
+class RadiusResult(SavedRun, Sequence[ImageRadius]):
     """The radii of images.
 
     >>> model = load("models/mnist_2x16.onnx")
@@ -186,12 +185,7 @@ class RadiusResult(Sequence[ImageRadius]):
         """Writes the directory that ``rw-adv radius --out`` writes; ``pictures`` as for :meth:`AttackResult.save`. It must not hold results
         yet."""
         word("pictures", pictures, PICTURES)
-        if self._run is not None:
-            self._run.save(os.fspath(directory), [result.index for result in self], pictures)
-        elif self._packed is not None:
-            unpack(self._packed, Path(directory))
-        else:
-            raise SaveError("a part of a result that was pickled cannot be saved: save the whole, or pickle the part")
+        self._save(directory, [result.index for result in self], pictures)
 
     def show(self) -> None:
         """Shows the result: in a notebook as HTML, elsewhere as a table on stdout."""
@@ -224,13 +218,6 @@ class RadiusResult(Sequence[ImageRadius]):
         more = len(self) - MOST_SHOWN
         rest = f"<p>and {more} more</p>" if more > 0 else ""
         return f"<div><p>{escape(repr(self))}</p>{table(_HTML_HEADER, rows)}{rest}</div>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        if self._run is not None:
-            state["_packed"] = pack(self.save)
-        state["_run"] = None
-        return state
 
 
 def radius(

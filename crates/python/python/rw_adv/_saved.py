@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 from ._errors import SaveError
 
@@ -43,3 +44,30 @@ def unpack(packed: bytes, directory: Path) -> None:
             archive.extractall(directory)
     except OSError as error:
         raise SaveError(f"{directory}: cannot write: {error}") from error
+
+
+class SavedRun:
+    """A result of a run in the native half, which cannot be pickled: a pickle holds what the run would have saved instead."""
+
+    _run: Any
+    _packed: Optional[bytes]
+
+    def _save(self, directory: Union[str, os.PathLike[str]], *arguments: Any) -> None:
+        """Has the run write a directory, or writes what a pickle holds."""
+        if self._run is not None:
+            self._run.save(os.fspath(directory), *arguments)
+        elif self._packed is not None:
+            unpack(self._packed, Path(directory))
+        else:
+            raise SaveError("a part of a result that was pickled cannot be saved: save the whole, or pickle the part")
+
+    def save(self, directory: Union[str, os.PathLike[str]]) -> None:
+        """Writes the directory that the command line writes."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self._run is not None:
+            state["_packed"] = pack(self.save)
+        state["_run"] = None
+        return state

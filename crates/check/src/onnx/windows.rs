@@ -3,6 +3,9 @@
 use super::nodes::{attribute, integers};
 use super::proto::NodeProto;
 
+/// For each output position, pairs of a cell of the kernel and the input position that it falls on.
+type PlacesByOutput = Vec<Vec<(usize, usize)>>;
+
 /// Cells of all windows, at most.
 const MOST: usize = 1 << 23;
 
@@ -114,7 +117,7 @@ pub fn transposed_windows(
     node: &NodeProto,
     image: &[usize],
     kernel: &[usize],
-) -> Result<(Vec<usize>, Vec<Vec<(usize, usize)>>), String> {
+) -> Result<(Vec<usize>, PlacesByOutput), String> {
     let rank = image.len();
     let listed = |name: &str, place: usize, default: usize| listed(node, name, place, default);
     if attribute(node, "auto_pad").is_some_and(|a| !matches!(&a.s[..], b"NOTSET" | b"")) {

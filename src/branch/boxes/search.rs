@@ -310,13 +310,14 @@ mod tests {
 
     /// Grows a tree with so much memory for open nodes. Nodes, and the most that were open at once.
     fn grow(split_by: SplitBy, memory: usize) -> (BranchStop, usize, usize) {
-        let network = network(&[3, 16, 16, 2], 7);
-        let set = InputSet::new_box(&[-1.0; 3], &[1.0; 3]);
+        let network = network(&[4, 24, 24, 2], 7);
+        let set = InputSet::new_box(&[-1.0; 4], &[1.0; 4]);
         let objective = Objective::new(vec![1.0, -1.0]);
-        let corners = (0..8).map(|k| [0, 1, 2].map(|i| f64::from(k >> i & 1) * 2.0 - 1.0));
-        let most = corners.map(|x| objective.value(&network.logits(&x))).fold(f64::MIN, f64::max);
+        let steps = [1, 11, 121, 1331];
+        let grid = (0..14641).map(|k| steps.map(|step| f64::from(k / step % 11 - 5) / 5.0));
+        let most = grid.map(|x| objective.value(&network.logits(&x))).fold(f64::MIN, f64::max);
         let questions = BoxQuestions::objective(&objective);
-        let (cutoff, kind) = (most + 0.4, (Arithmetic::F32, split_by));
+        let (cutoff, kind) = (most + 0.01, (Arithmetic::F32, split_by));
         let mut scratch = BoxScratch::default();
         let (bounds, root) = BoxBounds::new(&network, &set, questions, kind, cutoff, &mut scratch);
         let options = BoxTreeOptions { nodes: 100_000, cutoff, memory, parallel: false };

@@ -986,7 +986,7 @@ fn sums_that_overflow_refute_nothing() {
     let (_kept, path) = temporary();
     let first = Layer { widths: [1, 1], weights: vec![1.0], biases: vec![0.0] };
     let biases = vec![-1.5, -1.5, 1.5, 1.6];
-    let second = Layer { widths: [1, 4], weights: vec![0.0; 4], biases };
+    let second = Layer { widths: [1, 4], weights: vec![1.0, -1.0, 1.0, -1.0], biases };
     write_model(&path, &[first, second], None);
     let models = Models::read(&path);
     // The sum of the outputs is 0.1 everywhere.
@@ -1003,7 +1003,7 @@ fn sums_that_overflow_refute_nothing() {
 fn behind_a_softmax_only_the_order_of_outputs_is_known() {
     let (_kept, path) = temporary();
     let first = Layer { widths: [1, 1], weights: vec![1.0], biases: vec![0.0] };
-    let second = Layer { widths: [1, 2], weights: vec![0.0; 2], biases: vec![-5.0, -8.0] };
+    let second = Layer { widths: [1, 2], weights: vec![1.0, 0.5], biases: vec![-5.0, -8.0] };
     let layers = [first, second];
     let proof = |models: &Models, row: Value| {
         json!({"schema": PROPERTY_SCHEMA, "model_sha256": models.ours.sha256, "property": "p", "property_sha256": "",

@@ -73,25 +73,64 @@ struct Layer {
     biases: Vec<f32>,
 }
 
-/// An ONNX file: Gemm and Relu in turn, then perhaps another operator.
-fn write_model(path: &Path, layers: &[Layer], last_op: Option<&str>) {
+/// What a hidden layer does with `g = Wx + b`.
+#[derive(Clone, Copy)]
+enum Unit {
+    Relu,
+    LeakyRelu,
+    Abs,
+    /// `relu(g) + g`: a value goes past its ReLU.
+    Residual,
+    /// `max(g, Vx + b)`, where V is W with its rows in the opposite order.
+    Maxout,
+}
+
+fn node(op: &str, inputs: &[&str], output: &str) -> Vec<u8> {
+    let inputs = inputs.iter().flat_map(|name| field(1, name.as_bytes())).collect();
+    field(1, &[inputs, field(2, output.as_bytes()), field(4, op.as_bytes())].concat())
+}
+
+/// The nodes of a layer's units, from `x` and `g` to the output.
+fn unit_nodes(unit: Unit, layer: &Layer, [x, g, b, output]: [&str; 4]) -> Vec<u8> {
+    match unit {
+        Unit::Relu => node("Relu", &[g], output),
+        Unit::LeakyRelu => node("LeakyRelu", &[g], output),
+        Unit::Abs => node("Abs", &[g], output),
+        Unit::Residual => {
+            let on = format!("{output}_on");
+            [node("Relu", &[g], &on), node("Add", &[&on, g], output)].concat()
+        }
+        Unit::Maxout => {
+            let (v, other) = (format!("{output}_v"), format!("{output}_other"));
+            let rows = layer.weights.chunks(layer.widths[1]).rev();
+            let weights: Vec<f32> = rows.flatten().copied().collect();
+            let second = node("Gemm", &[x, &v, b], &other);
+            let v = field(5, &tensor(&v, &layer.widths, &weights));
+            [v, second, node("Max", &[g, &other], output)].concat()
+        }
+    }
+}
+
+/// An ONNX file: Gemm and units in turn, then perhaps another operator.
+fn write_model(path: &Path, layers: &[Layer], units: &[Unit], last_op: Option<&str>) {
     let (mut graph, mut data) = (Vec::new(), "x".to_owned());
-    let node = |op: &str, inputs: &[&str], output: &str| {
-        let inputs = inputs.iter().flat_map(|name| field(1, name.as_bytes())).collect();
-        field(1, &[inputs, field(2, output.as_bytes()), field(4, op.as_bytes())].concat())
-    };
     let last = layers.len() - 1;
-    for (number, Layer { widths, weights, biases }) in layers.iter().enumerate() {
-        let (w, b, g) = (format!("w{number}"), format!("b{number}"), format!("g{number}"));
+    for (number, layer) in layers.iter().enumerate() {
+        let Layer { widths, weights, biases } = layer;
+        let name = |letter: &str| format!("{letter}{number}");
+        let (w, b, g, h) = (name("w"), name("b"), name("g"), name("h"));
         graph.extend(field(5, &tensor(&w, widths, weights)));
         graph.extend(field(5, &tensor(&b, &widths[1..], biases)));
         graph.extend(node("Gemm", &[&data, &w, &b], &g));
-        data = g;
-        let next = if number < last { Some("Relu") } else { last_op };
-        if let Some(op) = next {
-            let h = format!("h{number}");
-            graph.extend(node(op, &[&data], &h));
+        if number < last {
+            let unit = units[number % units.len()];
+            graph.extend(unit_nodes(unit, layer, [&data, &g, &b, &h]));
             data = h;
+        } else if let Some(op) = last_op {
+            graph.extend(node(op, &[&g], &h));
+            data = h;
+        } else {
+            data = g;
         }
     }
     graph.extend(field(2, b"random"));
@@ -102,8 +141,8 @@ fn write_model(path: &Path, layers: &[Layer], last_op: Option<&str>) {
     std::fs::write(path, model).expect("writable");
 }
 
-/// An ONNX file with a random network.
-fn random_model(path: &Path, widths: &[usize], seed: u64) {
+/// An ONNX file with a random network of these units.
+fn random_model_of(path: &Path, widths: &[usize], units: &[Unit], seed: u64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let layer = |pair: &[usize]| {
         let mut draw = |many: usize, scale: f32| -> Vec<f32> {
@@ -112,7 +151,12 @@ fn random_model(path: &Path, widths: &[usize], seed: u64) {
         let weights = draw(pair[0] * pair[1], (2.0 / pair[0] as f32).sqrt());
         Layer { widths: [pair[0], pair[1]], weights, biases: draw(pair[1], 0.1) }
     };
-    write_model(path, &widths.windows(2).map(layer).collect::<Vec<_>>(), None);
+    write_model(path, &widths.windows(2).map(layer).collect::<Vec<_>>(), units, None);
+}
+
+/// An ONNX file with a random ReLU network.
+fn random_model(path: &Path, widths: &[usize], seed: u64) {
+    random_model_of(path, widths, &[Unit::Relu], seed);
 }
 
 /// A model, read by both readers.
@@ -435,6 +479,29 @@ fn no_damaged_proof_by_pixels_and_cuts_claims_less_than_is_attained() {
     assert!(cuts > 1, "{cuts} proofs with cuts");
     counts.print("pixels");
     assert!(counts.total() > 500, "{:?}", counts.0);
+    no_gaps(&counts);
+}
+
+#[test]
+fn no_damaged_proof_about_other_units_claims_less_than_is_attained() {
+    let (_kept, path) = temporary();
+    let (mut counts, mut about_f32) = (Counts::default(), 0);
+    let units = [Unit::LeakyRelu, Unit::Abs, Unit::Residual, Unit::Maxout];
+    for seed in 0..8 {
+        let first = seed as usize % units.len();
+        let pair = [units[first], units[(first + 1 + seed as usize / 4) % units.len()]];
+        random_model_of(&path, &[5, 8, 8, 4], &pair, seed + 200);
+        let models = Models::read(&path);
+        let (norm, delta) = [("l1", 0.5), ("linf", 0.0625)][seed as usize / 4];
+        let proof = models.proof(random_image(&models, delta, norm, seed), Goal::Optimum);
+        // A claim about f32 is made of what is robust, not of an optimum above 0.
+        let claims = proof["claims"].as_array().expect("claims");
+        about_f32 += claims.iter().filter(|claim| claim["f32"] == true).count();
+        mutate(&models, &proof, 200, seed, &mut counts);
+    }
+    assert!(about_f32 > 2, "{about_f32} claims about f32");
+    counts.print("units");
+    assert!(counts.total() > 1000, "{:?}", counts.0);
     no_gaps(&counts);
 }
 
@@ -987,7 +1054,7 @@ fn sums_that_overflow_refute_nothing() {
     let first = Layer { widths: [1, 1], weights: vec![1.0], biases: vec![0.0] };
     let biases = vec![-1.5, -1.5, 1.5, 1.6];
     let second = Layer { widths: [1, 4], weights: vec![1.0, -1.0, 1.0, -1.0], biases };
-    write_model(&path, &[first, second], None);
+    write_model(&path, &[first, second], &[Unit::Relu], None);
     let models = Models::read(&path);
     // The sum of the outputs is 0.1 everywhere.
     let row = json!({"terms": [[0, 1.0], [1, 1.0], [2, 1.0], [3, 1.0]], "constant": 0.0});
@@ -1013,7 +1080,7 @@ fn behind_a_softmax_only_the_order_of_outputs_is_known() {
     let value = json!({"terms": [[0, 1.0]], "constant": -0.1});
     let order = json!({"terms": [[1, 1.0], [0, -1.0]], "constant": 0.0});
     for (last_op, holds) in [(None, [true, true]), (Some("Softmax"), [false, true])] {
-        write_model(&path, &layers, last_op);
+        write_model(&path, &layers, &[Unit::Relu], last_op);
         let theirs = Model::read(&path).expect("the checker reads it");
         let models = Models { ours: OnnxModel::load(&path).expect("loads"), theirs };
         let found =

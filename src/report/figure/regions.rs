@@ -70,6 +70,7 @@ impl RegionMap {
     }
 
     fn draw_walk(&self, frame: &mut Frame) {
+        let border = frame.place((self.range.0, self.range.0));
         for (k, &(from, to)) in self.steps.iter().enumerate() {
             let (begin, end) = (frame.place(from), frame.place(to));
             arrow(&mut frame.drawing, begin, end, 3.0, INSIDE);
@@ -86,7 +87,14 @@ impl RegionMap {
             if k < 2 * LETTERS {
                 let letter = char::from(b'A' + k as u8).to_string();
                 // The points of a step lie close to those of the next: their letters are on different sides.
-                let (right, down) = if k % 2 == 0 { (-17.0, -4.0) } else { (7.0, 16.0) };
+                let (mut right, mut down) = if k % 2 == 0 { (-17.0, -4.0) } else { (7.0, 16.0) };
+                // On the border they stay inside, away from the axes' numbers.
+                if centre.0 + right < border.0 {
+                    right = 7.0;
+                }
+                if centre.1 + down > border.1 {
+                    down = -4.0;
+                }
                 let at = (centre.0 + right, centre.1 + down);
                 let (anchor, size) = (Anchor::Start, 15.0);
                 let text =

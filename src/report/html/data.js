@@ -51,9 +51,11 @@ function toneOf(status) {
   return TONES[status] ?? "unknown";
 }
 
-/// A number with a true minus sign; a dash for none.
+/// A number with a true minus sign; a dash for none. The sign is what decides, so a negative number is never shown as 0.
 function number(value, digits = 4) {
-  return value == null ? "–" : value.toFixed(digits).replace("-", "−");
+  if (value == null) return "–";
+  const text = value.toFixed(digits);
+  return value < 0 && Number(text) === 0 ? "<0" : text.replace("-", "−");
 }
 
 function percent(count, all) {

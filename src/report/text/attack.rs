@@ -71,9 +71,17 @@ fn bound(record: &AttackRecord) -> String {
     }
 }
 
-/// A number, or a dash for one that is infinite or NaN.
+/// A number, or a dash for one that is infinite or NaN. The sign decides the verdict, so what rounds to 0 keeps it.
 fn finite(number: f64) -> String {
-    if number.is_finite() { format!("{number:.4}") } else { "-".into() }
+    if !number.is_finite() {
+        return "-".into();
+    }
+    let text = format!("{number:.4}");
+    match text.as_str() {
+        "-0.0000" if number < 0.0 => "<0".into(),
+        "0.0000" if number > 0.0 => ">0".into(),
+        _ => text,
+    }
 }
 
 /// What the mark in the column of bounds means, if it is there.
@@ -165,6 +173,12 @@ fn accuracy(out: &mut impl Write, summary: &AttackSummary) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::record::{Summarize, record};
+
+    #[test]
+    fn a_number_close_to_0_keeps_its_sign() {
+        let texts = [-1e-9, 1e-9, 0.0, -0.00006, 1.5, f64::NAN].map(finite);
+        assert_eq!(texts, ["<0", ">0", "0.0000", "-0.0001", "1.5000", "-"]);
+    }
 
     #[test]
     fn a_bound_that_says_nothing_is_shown_as_such_and_explained() {

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::bounded_part::{BoundedPart, Cut, CutBy};
 use super::build::BLOCK;
@@ -48,25 +48,51 @@ struct CutFunction<'c> {
 
 /// The largest magnitude.
 fn steepest(slopes: &[f64]) -> f64 {
-    let mut most = [0.0_f64; 8];
-    Arch::new().dispatch(|| {
-        for slopes in slopes.chunks(8) {
+    Arch::new().dispatch(LargestMagnitude(slopes))
+}
+
+/// Work that is compiled for the machine at hand; numbers do not depend on it. (A closure is only where it happens to be inlined.)
+struct LargestMagnitude<'s>(&'s [f64]);
+
+impl NullaryFnOnce for LargestMagnitude<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let mut most = [0.0_f64; 8];
+        for slopes in self.0.chunks(8) {
             for (most, slope) in most.iter_mut().zip(slopes) {
                 *most = if slope.abs() > *most { slope.abs() } else { *most };
             }
         }
-    });
-    most.into_iter().fold(0.0, f64::max)
+        most.into_iter().fold(0.0, f64::max)
+    }
 }
 
 /// `sum = a·v + b·w`.
-fn add_functions(sum: &mut Vec<f64>, (a, v): (f64, &[f64]), (b, w): (f64, &[f64])) {
-    sum.resize(v.len(), 0.0);
-    Arch::new().dispatch(|| {
+struct SumOfFunctions<'s> {
+    sum: &'s mut [f64],
+    a: f64,
+    v: &'s [f64],
+    b: f64,
+    w: &'s [f64],
+}
+
+impl NullaryFnOnce for SumOfFunctions<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { sum, a, v, b, w } = self;
         for ((sum, v), w) in sum.iter_mut().zip(v).zip(w) {
             *sum = a * v + b * w;
         }
-    });
+    }
+}
+
+fn add_functions(sum: &mut Vec<f64>, (a, v): (f64, &[f64]), (b, w): (f64, &[f64])) {
+    sum.resize(v.len(), 0.0);
+    Arch::new().dispatch(SumOfFunctions { sum, a, v, b, w });
 }
 
 impl<'c> CutFunction<'c> {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use faer::Mat;
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::relaxation::NeuronEnvelope;
 use super::slopes::{SlopeColumns, SparseColumn, add_product};
@@ -144,6 +144,36 @@ impl SlopeRule {
     }
 }
 
+/// `out += max(a·v + a0, b·w + b0)`, compiled for the machine at hand; numbers do not depend on it. (A closure is only where it happens to be
+/// inlined.)
+struct AddSlopes<'s> {
+    out: &'s mut [f64],
+    rule: SlopeRule,
+    above: &'s [f64],
+    below: Option<&'s [f64]>,
+}
+
+impl NullaryFnOnce for AddSlopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { out, rule: SlopeRule { a, a0, b, b0 }, above, below } = self;
+        match below {
+            Some(below) => {
+                for ((out, v), w) in out.iter_mut().zip(above).zip(below) {
+                    *out += larger(a * v + a0, b * w + b0);
+                }
+            }
+            None => {
+                for (out, v) in out.iter_mut().zip(above) {
+                    *out += larger(a * v + a0, b0);
+                }
+            }
+        }
+    }
+}
+
 impl Envelope {
     fn new(moves: &MoveSet, allowance: Allowance, LinePair { above, below, .. }: LinePair) -> Self {
         let magnitude = above.magnitude() + below.as_ref().map_or(0.0, EnvelopeLine::magnitude);
@@ -197,28 +227,10 @@ impl Envelope {
         if let (Some(above), Some(below)) = (self.above.sparse_slopes(), sparse_below) {
             return rule.add_sparse(out, rest, above, below);
         }
-        let SlopeRule { a, a0, b, b0 } = rule;
         let above = self.above.slopes();
-        // Compiled for the machine at hand; numbers do not depend on it.
-        match below {
-            Some(below) => {
-                let below = below.slopes();
-                let (above, below) = (&above[..], &below[..]);
-                Arch::new().dispatch(|| {
-                    for ((out, v), w) in out.iter_mut().zip(above).zip(below) {
-                        *out += larger(a * v + a0, b * w + b0);
-                    }
-                });
-            }
-            None => {
-                let above = &above[..];
-                Arch::new().dispatch(|| {
-                    for (out, v) in out.iter_mut().zip(above) {
-                        *out += larger(a * v + a0, b0);
-                    }
-                });
-            }
-        }
+        let below = below.map(|below| below.slopes());
+        let (above, below) = (&above[..], below.as_deref());
+        Arch::new().dispatch(AddSlopes { out, rule, above, below });
     }
 
     /// The value at some moves, `θ g` left out, and its derivative in `θ`.

@@ -32,7 +32,11 @@ impl OverPart<'_> {
 
     /// `constant + slopes · taken`, rounded up.
     fn constant(&self, constant: f64, slope: impl Fn(usize) -> f64) -> f64 {
-        let (sum, size) = self.taken(slope);
+        self.constant_of(constant, self.taken(slope))
+    }
+
+    /// The same, once `slopes · taken` is worked out.
+    fn constant_of(&self, constant: f64, (sum, size): (f64, f64)) -> f64 {
         constant + sum + self.allowance.of(constant.abs() + size)
     }
 
@@ -147,7 +151,7 @@ impl LinearBounds {
             let (sum, size) = over.taken(slope);
             let Interval { lower, upper } = &mut self.first.at_centre[j];
             *lower += sum - self.allowance.of(lower.abs() + size);
-            *upper = over.constant(*upper, slope);
+            *upper = over.constant_of(*upper, (sum, size));
             let Interval { lower, upper } = self.first.at_centre[j];
             if self.neurons.stability(NeuronId { layer: 0, index: j }) == Stability::Unstable {
                 if narrow {

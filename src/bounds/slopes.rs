@@ -169,6 +169,7 @@ impl SlopeColumns {
     }
 
     /// One slope.
+    #[inline]
     pub fn get(&self, k: usize, j: usize) -> f64 {
         match self {
             Self::Dense(slopes) => slopes[(k, j)],

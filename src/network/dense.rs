@@ -7,7 +7,7 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 /// The weights of an affine map, one row per output.
 #[derive(Clone)]
@@ -101,10 +101,26 @@ fn narrowed(m: &Mat<f64>) -> Option<Mat<f32>> {
 /// When the columns of `m` do not lie together, or lengths differ.
 pub(crate) fn add_product<T: Copy + Into<f64>>(m: MatRef<'_, T>, v: &[f64], out: &mut [f64]) {
     assert_eq!((m.nrows(), m.ncols()), (out.len(), v.len()), "the product's shape");
-    let column = |j: usize| m.col(j).try_as_col_major().expect("columns lie together").as_slice();
-    let mut some = (0..v.len()).filter(|&j| v[j] != 0.0);
-    // Compiled for the machine at hand; four columns at a time, so that `out` is read and written less often.
-    Arch::new().dispatch(|| {
+    Arch::new().dispatch(AddProduct { m, v, out });
+}
+
+/// `out += m v`, compiled for the machine at hand. (A closure is only where it happens to be inlined.)
+struct AddProduct<'p, T> {
+    m: MatRef<'p, T>,
+    v: &'p [f64],
+    out: &'p mut [f64],
+}
+
+impl<T: Copy + Into<f64>> NullaryFnOnce for AddProduct<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { m, v, out } = self;
+        let column =
+            |j: usize| m.col(j).try_as_col_major().expect("columns lie together").as_slice();
+        let mut some = (0..v.len()).filter(|&j| v[j] != 0.0);
+        // Four columns at a time, so that `out` is read and written less often.
         while let Some(j) = some.next() {
             let [k, l, m] = [some.next(), some.next(), some.next()];
             let [(k, w_k), (l, w_l), (m, w_m)] =
@@ -116,7 +132,7 @@ pub(crate) fn add_product<T: Copy + Into<f64>>(m: MatRef<'_, T>, v: &[f64], out:
                 *out += (w_j * a + w_k * b) + (w_l * c + w_m * d);
             }
         }
-    });
+    }
 }
 
 #[cfg(test)]

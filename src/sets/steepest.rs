@@ -1,7 +1,7 @@
 //! Which moves a linear function is steepest in. Few moves are ever used, so that one pass over the slopes that remembers the steepest is
 //! enough.
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 /// Moves looked at at once.
 const CHUNK: usize = 16;
@@ -63,37 +63,62 @@ fn larger(a: f64, b: f64) -> f64 {
 
 /// The largest magnitude of a slope, and the sum of all magnitudes times caps.
 pub(super) fn magnitudes(slopes: &[f64], caps: &[f64]) -> (f64, f64) {
-    let (mut most, mut sums) = ([0.0_f64; CHUNK], [0.0_f64; CHUNK]);
-    Arch::new().dispatch(|| {
-        for (slopes, caps) in slopes.chunks(CHUNK).zip(caps.chunks(CHUNK)) {
+    Arch::new().dispatch(Magnitudes { slopes, caps })
+}
+
+/// Work that is compiled for the machine at hand; numbers do not depend on it. (A closure is only where it happens to be inlined.)
+struct Magnitudes<'m> {
+    slopes: &'m [f64],
+    caps: &'m [f64],
+}
+
+impl NullaryFnOnce for Magnitudes<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let (mut most, mut sums) = ([0.0_f64; CHUNK], [0.0_f64; CHUNK]);
+        for (slopes, caps) in self.slopes.chunks(CHUNK).zip(self.caps.chunks(CHUNK)) {
             for (((most, sum), slope), cap) in most.iter_mut().zip(&mut sums).zip(slopes).zip(caps)
             {
                 *most = larger(*most, slope.abs());
                 *sum += slope.abs() * cap;
             }
         }
-    });
-    (most.into_iter().fold(0.0, larger), sums.iter().sum())
+        (most.into_iter().fold(0.0, larger), sums.iter().sum())
+    }
 }
 
 /// The largest slope of each chunk.
 fn largest_of_chunks(slopes: &[f64]) -> Vec<f64> {
     let mut largest = vec![f64::NEG_INFINITY; slopes.len().div_ceil(CHUNK)];
     let (chunks, rest) = slopes.as_chunks::<CHUNK>();
-    // Compiled for the machine at hand; numbers do not depend on it.
-    Arch::new().dispatch(|| {
-        for (largest, chunk) in largest.iter_mut().zip(chunks) {
+    Arch::new().dispatch(LargestOfChunks { chunks, largest: &mut largest });
+    if let Some(last) = largest.last_mut().filter(|_| !rest.is_empty()) {
+        *last = rest.iter().fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
+    }
+    largest
+}
+
+/// The same for whole chunks.
+struct LargestOfChunks<'c> {
+    chunks: &'c [[f64; CHUNK]],
+    largest: &'c mut [f64],
+}
+
+impl NullaryFnOnce for LargestOfChunks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (largest, chunk) in self.largest.iter_mut().zip(self.chunks) {
             let mut most = [f64::NEG_INFINITY; CHUNK / 2];
             for (k, most) in most.iter_mut().enumerate() {
                 *most = larger(larger(*most, chunk[k]), chunk[k + CHUNK / 2]);
             }
             *largest = most.iter().fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
         }
-    });
-    if let Some(last) = largest.last_mut().filter(|_| !rest.is_empty()) {
-        *last = rest.iter().fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
     }
-    largest
 }
 
 /// The number that so many others are not below.

@@ -54,6 +54,9 @@ pub struct CompleteArgs {
     /// L1 budget of it, with the seconds per image
     #[arg(long, value_name = "DELTA:SECONDS", default_value = "5:10", value_parser = limit)]
     optima: (f64, f64),
+    /// Seconds are of CPU time
+    #[arg(long)]
+    cpu: bool,
     /// Below this gap a margin counts as optimal
     #[arg(long, default_value_t = 1e-4, value_parser = positive)]
     gap: f64,
@@ -88,7 +91,7 @@ struct BranchOutcome {
 pub fn run(out: &mut impl Write, args: &CompleteArgs) -> Result<()> {
     let (model, samples) = open(args, &args.model, &args.images)?;
     for &(delta, seconds) in args.verdicts.iter().filter(|_| !samples.is_empty()) {
-        verdicts(out, &model, &samples, (delta, seconds))?;
+        verdicts(out, &model, &samples, delta, (seconds, args.cpu))?;
     }
     if args.small_images > 0 {
         let which = args.small_images.to_string().parse()?;
@@ -118,14 +121,15 @@ fn answers(
     model: &OnnxModel,
     samples: &[Sample],
     attack: &Attack,
-    seconds: f64,
+    (seconds, cpu): (f64, bool),
     target: impl Fn(&Sample, attack::Classification) -> Label + Sync,
 ) -> Result<Vec<BranchOutcome>> {
     let answer = |sample: &Sample| {
         let standing = attack::classify(model, sample)?;
         let target = target(sample, standing);
         let image = ImageAttack::new(model, sample, standing.predicted, attack);
-        let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
+        let start = if cpu { Budget::start_cpu } else { Budget::start };
+        let budget = start(Some(Duration::from_secs_f64(seconds)), None);
         let answer = image.attack(target, &budget, &())?;
         let seconds = budget.elapsed().as_secs_f64();
         Ok(BranchOutcome { image: sample.index, target, answer, seconds })
@@ -176,12 +180,13 @@ fn verdicts(
     out: &mut impl Write,
     model: &OnnxModel,
     samples: &[Sample],
-    (delta, seconds): (f64, f64),
+    delta: f64,
+    limit: (f64, bool),
 ) -> Result<()> {
-    writeln!(out, "verdicts, {:?}, delta {delta}, {seconds} s each", model.network.widths())?;
+    writeln!(out, "verdicts, {:?}, delta {delta}, {} s each", model.network.widths(), limit.0)?;
     header(out)?;
     let attack = attack(delta, Goal::Verdict, 1e-4);
-    let outcomes = answers(model, samples, &attack, seconds, |_, standing| standing.runner_up)?;
+    let outcomes = answers(model, samples, &attack, limit, |_, standing| standing.runner_up)?;
     let (mut decided, mut by_branching, mut nodes, mut time) = (0, 0, 0, 0.0);
     for outcome in &outcomes {
         row(out, outcome)?;
@@ -222,7 +227,7 @@ fn optima(
     header(out)?;
     let attack = attack(delta, Goal::Optimum, args.gap);
     let labels = model.network.outputs();
-    let outcomes = answers(model, samples, &attack, seconds, |sample, standing| {
+    let outcomes = answers(model, samples, &attack, (seconds, args.cpu), |sample, standing| {
         random_target(sample.index, standing.predicted, labels)
     })?;
     let (mut proven, mut times) = (0, Vec::new());

@@ -7,6 +7,7 @@ mod images;
 mod measure;
 mod paper;
 mod quality;
+mod radii;
 mod random;
 mod region;
 mod runs;
@@ -25,6 +26,7 @@ use growth::GrowthArgs;
 use images::ImageArgs;
 use paper::{PaperArgs, PaperReportArgs};
 use quality::QualityArgs;
+use radii::RadiiArgs;
 use random::RandomArgs;
 use runs::RunsArgs;
 use search::SearchArgs;
@@ -56,6 +58,8 @@ pub enum Bench {
     Search(SearchArgs),
     /// Whole runs as ratios: with and without files, all verdicts at Δ = 3, certified and attacked radii
     Runs(RunsArgs),
+    /// Certified and attacked radii with branching, in so much CPU time for each image
+    Radii(RadiiArgs),
     /// Finished local searches per hour on random networks with many inputs
     Random(RandomArgs),
     /// A walk drawn over the linear regions of a network with two inputs: the paper's Figure 1
@@ -77,6 +81,7 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::PaperReport(args) => paper::report(&mut out, &args),
         Bench::Search(args) => search::run(&mut out, &args),
         Bench::Runs(args) => runs::run(&mut out, &args),
+        Bench::Radii(args) => radii::run(&mut out, &args),
         Bench::Random(args) => random::run(&mut out, &args),
         Bench::WalkFigure(args) => walk_figure::run(&mut out, &args),
         Bench::Growth(args) => growth::run(&mut out, &args),

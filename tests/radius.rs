@@ -147,6 +147,27 @@ fn the_radius_behind_a_plateau_lies_between_the_two() {
     }
 }
 
+/// With branching, the lower end comes near the upper one, with a time limit and without.
+#[test]
+fn branching_closes_the_gap_behind_a_plateau() {
+    let model = model(&[
+        (vec![vec![1.0, 0.0], vec![0.0, 1.0]], vec![0.0, 0.0]),
+        (vec![vec![-1.0, -1.0]], vec![1.0]),
+        (vec![vec![0.0], vec![1.0]], vec![0.4, 0.0]),
+    ]);
+    let options = RadiusOptions { nodes: 1000, ..options(Norm::L1, 2) };
+    for limit in [None, Some(Duration::from_secs(20))] {
+        let budget = Budget::start(limit, None);
+        let asked = (Label(0), &[Label(1)][..]);
+        let radii =
+            radii(&model, &sample(&[0.75, 0.5]), asked, &options, &budget, &()).expect("an answer");
+        let attacked = radii.attacked().expect("there is one");
+        assert!(radii.certified < 0.65 + 1e-6 && 0.65 - 1e-6 < attacked, "{radii:?}");
+        assert!(attacked - radii.certified <= 0.0101 * attacked, "{radii:?}");
+        assert_eq!(radii.stop, RadiusStop::Precision);
+    }
+}
+
 #[test]
 fn where_no_input_is_adversarial_the_whole_box_is_certified() {
     let radii = radii_of(&ramp(1.5), &[0.5, 0.5], &options(Norm::L1, 2));

@@ -18,7 +18,8 @@ use super::terminal::Terminal;
 use crate::interrupt::catch_interrupts;
 use crate::values::{at_least_one, positive};
 
-const NODES: &str = "2000";
+/// Nodes for each budget where nothing else ends the work.
+const NODES: usize = 2000;
 
 #[derive(clap::Args)]
 pub struct RadiusArgs {
@@ -37,9 +38,10 @@ pub struct RadiusArgs {
     /// End each of an image's searches after this many starts in a row without gain
     #[arg(long, value_name = "N", default_value_t = RadiusOptions::PATIENCE, value_parser = at_least_one)]
     patience: usize,
-    /// Branch and bound between the two radii: at most NODES nodes for each budget tried, 2000 without a number
-    #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = NODES, value_parser = at_least_one)]
-    branch: Option<usize>,
+    /// Branch and bound between the two radii: at most NODES nodes for each budget tried; without a number as many as --time-limit allows, or 2000
+    /// if there is none
+    #[arg(long, value_name = "NODES", num_args = 0..=1, value_parser = at_least_one)]
+    branch: Option<Option<usize>>,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -63,6 +65,8 @@ pub fn run(args: RadiusArgs, screen: Screen) -> Result<ExitCode> {
     let covering = RadiusOptions::covering(norm, inputs.model.network.inputs());
     let max_delta = max_delta.unwrap_or(covering);
     let search = SearchOptions { seed: run.seed, patience, ..SearchOptions::default() };
+    let enough = if run.time_limit.is_some() { usize::MAX } else { NODES };
+    let branch = branch.map(|nodes| nodes.unwrap_or(enough));
     let options = RadiusOptions { norm, max_delta, precision, search, nodes: branch.unwrap_or(0) };
     let job = RadiusJob { model: inputs.model.clone(), options };
     let items = inputs.items()?;

@@ -5,7 +5,13 @@
 //! bisection stands for itself, a proof over a whole ball or a witness with its own distance, so nothing is assumed
 //! about what lies between. What may be missed is a larger proof or a nearer adversary, never the order of the two.
 
+mod costs;
+
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+use costs::{NextProof, ProofCosts};
 
 use crate::attack::{Attack, AttackError, ImageAttack};
 use crate::budget::Budget;
@@ -173,7 +179,7 @@ pub fn radii(
     observer: &dyn Observer,
 ) -> Result<Radii, RadiusError> {
     assert!(!targets.is_empty(), "an image without targets has no radius");
-    let aims = targets.iter().map(|&target| Aim { target, proven: 0.0 }).collect();
+    let aims = targets.iter().map(|&target| Aim { target, proven: 0.0, nodes: 0 }).collect();
     let mut image = Image { model, sample, predicted, options, aims, observer };
     let proof_done = image.certify(&budget.half())?;
     let (mut adversary, mut attack_done) = image.attack(&image.attack_budget(budget))?;
@@ -195,6 +201,8 @@ pub fn radii(
 struct Aim {
     target: Label,
     proven: f64,
+    /// Nodes that its last proof by branch and bound took.
+    nodes: usize,
 }
 
 struct Image<'a> {
@@ -246,8 +254,8 @@ impl<'a> Image<'a> {
         if self.options.nodes > 0 { budget.half() } else { budget.capped(None) }
     }
 
-    /// Bisects what is left between the two radii by branch and bound: each budget is proven, or attacked, or given up. Says whether it came to an
-    /// end before the time did.
+    /// Raises the lower radius by branch and bound: each budget is proven, or attacked, or given up. Says whether it came to an end before the
+    /// time did.
     fn branch(
         &mut self,
         nearest: &mut Option<Adversary>,
@@ -256,6 +264,7 @@ impl<'a> Image<'a> {
         let options = self.options;
         // Above this, branch and bound gave up.
         let mut high = f64::INFINITY;
+        let mut costs = ProofCosts::new(self.certified());
         loop {
             let low = self.certified();
             self.observer.bracketed(low, nearest.as_ref().map(Adversary::distance));
@@ -266,12 +275,26 @@ impl<'a> Image<'a> {
             if budget.is_spent() {
                 return Ok(false);
             }
-            let delta = 0.5 * (low + top);
-            // A share of the time for each question, so that smaller budgets get some, too.
-            let share = budget.half();
-            match self.decide(delta, nearest, &share)? {
-                true => {}
-                false => high = delta,
+            let (delta, share) = match budget.left() {
+                // Every question comes to an end by itself.
+                None => (0.5 * (low + top), budget.capped(None)),
+                Some(left) => {
+                    let left = left.as_secs_f64();
+                    let NextProof { delta, limit } =
+                        costs.next((low, top), options.width(top), left);
+                    let end = budget.elapsed() + Duration::from_secs_f64(limit);
+                    (delta, budget.capped(Some(end)))
+                }
+            };
+            let before = budget.elapsed();
+            let decided = self.decide(delta, nearest, &share)?;
+            let seconds = (budget.elapsed() - before).as_secs_f64();
+            log::debug!("radius {delta:.4} of {low:.4} to {top:.4}: {decided} in {seconds:.2} s");
+            if self.certified() >= delta {
+                costs.add_proven(delta, seconds);
+            } else if !decided {
+                costs.add_given_up(delta, seconds);
+                high = delta;
             }
         }
     }
@@ -286,6 +309,8 @@ impl<'a> Image<'a> {
         let Self { model, sample, predicted, options, observer, .. } = *self;
         let RadiusOptions { norm, search, nodes, .. } = *options;
         let branch = Some(BranchLimits::for_verdict(nodes, false));
+        // A search just below the nearest adversary has found nothing already.
+        let search = SearchOptions { patience: 1, ..search };
         let attack = Attack { delta, norm, search, goal: Goal::Verdict, branch, proofs: false };
         let image = ImageAttack::new(model, sample, predicted, &attack);
         for place in 0..self.aims.len() {
@@ -306,8 +331,11 @@ impl<'a> Image<'a> {
                 self.put_first(place);
                 return Ok(false);
             }
-            self.aims[place].proven = delta;
+            let aim = &mut self.aims[place];
+            (aim.proven, aim.nodes) = (delta, answer.solution.tree.nodes);
         }
+        // Whether a budget is too large shows soonest on the target that takes most.
+        self.aims.sort_by_key(|aim| std::cmp::Reverse(aim.nodes));
         Ok(true)
     }
 
@@ -458,7 +486,7 @@ impl<'a> Image<'a> {
         place: usize,
         witness: &Witness,
     ) -> Result<Adversary, RadiusError> {
-        let Aim { target, proven } = self.aims[place];
+        let Aim { target, proven, .. } = self.aims[place];
         let (from, to) = (widened(&self.sample.pixels), widened(witness.point().values()));
         let whole_way = witness.point().distance();
         let mut low = proven;

@@ -63,16 +63,16 @@ fn larger(a: f64, b: f64) -> f64 {
 
 /// The largest magnitude of a slope, and the sum of all magnitudes times caps.
 pub(super) fn magnitudes(slopes: &[f64], caps: &[f64]) -> (f64, f64) {
-    Arch::new().dispatch(Magnitudes { slopes, caps })
+    Arch::new().dispatch(SumOfMagnitudes { slopes, caps })
 }
 
 /// Work that is compiled for the machine at hand; numbers do not depend on it. (A closure is only where it happens to be inlined.)
-struct Magnitudes<'m> {
+struct SumOfMagnitudes<'m> {
     slopes: &'m [f64],
     caps: &'m [f64],
 }
 
-impl NullaryFnOnce for Magnitudes<'_> {
+impl NullaryFnOnce for SumOfMagnitudes<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]

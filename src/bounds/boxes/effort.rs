@@ -41,7 +41,9 @@ pub(super) struct Effort {
     pub rows: usize,
     /// The first step of slopes.
     pub step: f64,
-    /// Trees over signs for each unstable neuron, and for each row. None: they are left out.
+    /// Steps of a quadratic relaxation for each unstable neuron. None: it is left out.
+    pub neuron_squares: Option<usize>,
+    /// Trees over signs for each unstable neuron behind the second layer, and for each row. None: they are left out.
     pub neuron_trees: Option<TreeEffort>,
     pub row_trees: Option<TreeEffort>,
 }
@@ -54,11 +56,18 @@ impl Effort {
 }
 
 /// For the whole box: all parts begin with its slopes.
-pub(super) const WHOLE: Effort =
-    Effort { neurons: 20, rows: 50, step: 0.2, neuron_trees: None, row_trees: None };
+pub(super) const WHOLE: Effort = Effort {
+    neurons: 20,
+    rows: 50,
+    step: 0.2,
+    neuron_squares: None,
+    neuron_trees: None,
+    row_trees: None,
+};
 
 /// For the whole box once more, where that did not do.
 pub(super) const WHOLE_AGAIN: Effort = Effort {
+    neuron_squares: Some(40),
     neuron_trees: Some(TreeEffort { splits: 30, at_once: 80, evaluations: 6, step: 0.1 }),
     row_trees: Some(TreeEffort { splits: 400, at_once: 64, evaluations: 8, step: 0.05 }),
     ..WHOLE
@@ -68,9 +77,21 @@ pub(super) const WHOLE_AGAIN: Effort = Effort {
 const ROW_TREES: TreeEffort = TreeEffort { splits: 100, at_once: 64, evaluations: 8, step: 0.05 };
 
 /// For a part.
-pub(super) const PART: Effort =
-    Effort { neurons: 3, rows: 20, step: 0.05, neuron_trees: None, row_trees: Some(ROW_TREES) };
+pub(super) const PART: Effort = Effort {
+    neurons: 3,
+    rows: 20,
+    step: 0.05,
+    neuron_squares: None,
+    neuron_trees: None,
+    row_trees: Some(ROW_TREES),
+};
 
 /// For a look at what a split would bring.
-pub(super) const LOOK: Effort =
-    Effort { neurons: 1, rows: 4, step: 0.05, neuron_trees: None, row_trees: None };
+pub(super) const LOOK: Effort = Effort {
+    neurons: 1,
+    rows: 4,
+    step: 0.05,
+    neuron_squares: None,
+    neuron_trees: None,
+    row_trees: None,
+};

@@ -21,6 +21,8 @@ mod network;
 mod padded_weights;
 mod part;
 mod push_back;
+mod quadratic;
+mod quadratic_bounds;
 mod questions;
 mod scores;
 mod sign_scores;

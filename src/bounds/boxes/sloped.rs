@@ -10,6 +10,7 @@ use super::evidence::{BoxEvidence, RoundedSlopes};
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
+use super::quadratic_bounds::bound_by_quadratics;
 use super::scores::Pass;
 use super::sign_scores;
 use super::sign_trees::{TreeEffort, TreeGround, bound_by_signs};
@@ -120,18 +121,39 @@ impl BoxBounds {
                 let options = DescentOptions { evaluations: 1, ..options };
                 descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
             }
-            let best = match effort.neuron_trees.filter(|_| !self.proves) {
-                None => descent.best.clone(),
-                Some(trees) => {
-                    let ground = TreeGround { network: padded, boxes, parts, layer };
-                    bound_by_signs(ground, functions, descent, (0.0, trees), &|| limits.is_spent())
-                }
-            };
+            let ground = TreeGround { network: padded, boxes, parts, layer };
+            let best = self.bound_again(ground, functions, descent, (effort, limits));
             for (k, &(node, j)) in block.iter().enumerate() {
                 let (upper, lower) = (best[2 * k], -best[2 * k + 1]);
                 boxes.tighten(layer, node * width + j, node, lower, upper);
             }
         }
+    }
+
+    /// Bounds functions of neurons that a descent has just improved, in other ways, too.
+    fn bound_again(
+        &self,
+        ground: TreeGround,
+        functions: &Functions,
+        descent: &mut SlopeDescent,
+        (effort, limits): (Effort, BoundLimits),
+    ) -> Vec<f64> {
+        let mut best = descent.best.clone();
+        let mut take = |other: Vec<f64>| {
+            best.iter_mut().zip(other).for_each(|(best, other)| *best = best.min(other));
+        };
+        let is_spent = || limits.is_spent();
+        if self.proves {
+            return best;
+        }
+        if let Some(steps) = effort.neuron_squares {
+            take(bound_by_quadratics(ground, functions, descent, steps, &is_spent));
+        }
+        // With one layer below, trees add nothing to that.
+        if let Some(trees) = effort.neuron_trees.filter(|_| ground.layer > 1) {
+            take(bound_by_signs(ground, functions, descent, (0.0, trees), &is_spent));
+        }
+        best
     }
 
     /// Keeps the slopes of some neurons' functions as a proof has them.

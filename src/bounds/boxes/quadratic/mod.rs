@@ -1,0 +1,12 @@
+//! Bounds of functions by quadratic relaxations of all neurons at once: dearer than lines and, where many neurons count, far lower.
+
+mod cholesky;
+mod collapse;
+mod improve;
+mod relaxation;
+#[cfg(test)]
+mod tests;
+
+pub(super) use collapse::CollapsedBox;
+pub(super) use improve::{FirstLines, improve};
+pub(super) use relaxation::Relaxation;

@@ -1,0 +1,51 @@
+//! Functions that were improved with lines, bounded by quadratic relaxations of all neurons below.
+
+use super::descent::SlopeDescent;
+use super::push_back::Functions;
+use super::quadratic::{CollapsedBox, FirstLines, Relaxation, improve};
+use super::sign_trees::TreeGround;
+
+/// A value this far below 0 will stay there with all that rounding and noise add.
+const ENOUGH: f64 = 0.05;
+
+/// Bounds functions of one box in so many steps, until they are at most 0 or `is_spent` says so. `descent` has just improved them with
+/// lines, and no bound is above what that gave.
+pub(super) fn bound_by_quadratics(
+    TreeGround { network, boxes, layer, .. }: TreeGround,
+    functions: &Functions,
+    descent: &SlopeDescent,
+    steps: usize,
+    is_spent: &impl Fn() -> bool,
+) -> Vec<f64> {
+    let mut best = descent.best.clone();
+    let Some(&node) = functions.nodes.first() else { return best };
+    debug_assert!(functions.nodes.iter().all(|of| *of == node), "functions of one box");
+    let mut collapsed = CollapsedBox::new(network, boxes, node);
+    (0..layer).for_each(|below| collapsed.push_layer(network, boxes, below));
+    let relaxation = Relaxation::new(&collapsed);
+    if relaxation.is_empty() {
+        return best;
+    }
+    for (k, function) in collapsed.functions(network, functions).iter().enumerate() {
+        if is_spent() {
+            break;
+        }
+        if best[k] <= 0.0 {
+            continue;
+        }
+        let outputs = collapsed.neurons.iter().map(|neuron| {
+            let (layer, index) = (neuron.id.layer, neuron.id.index);
+            let width = network.layers[layer].padded();
+            let coefficient = descent.coefficients(layer, k, width)[index];
+            (coefficient, descent.slopes(layer, k, width)[index])
+        });
+        let first = FirstLines { outputs: outputs.collect() };
+        let is_enough = |value: f64| value < -ENOUGH || is_spent();
+        if let Some(found) = improve(&relaxation, function, &first, steps, is_enough) {
+            let (multipliers, point) = (&found.multipliers, &found.point);
+            let value = relaxation.certify(network.allowance, function, multipliers, point);
+            best[k] = best[k].min(value);
+        }
+    }
+    best
+}

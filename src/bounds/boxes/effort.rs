@@ -43,7 +43,7 @@ pub(super) struct Effort {
     pub step: f64,
     /// Steps of a quadratic relaxation for each unstable neuron. None: it is left out.
     pub neuron_squares: Option<usize>,
-    /// Trees over signs for each unstable neuron behind the second layer, and for each row. None: they are left out.
+    /// Trees over signs for each unstable neuron, and for each row. None: they are left out.
     pub neuron_trees: Option<TreeEffort>,
     pub row_trees: Option<TreeEffort>,
 }

@@ -2,30 +2,33 @@
 
 use super::descent::SlopeDescent;
 use super::push_back::Functions;
-use super::quadratic::{CollapsedBox, FirstLines, Relaxation, improve};
+use super::quadratic::{CollapsedBox, FirstLines, QuadraticRelaxation, improve};
 use super::sign_trees::TreeGround;
 
 /// A value this far below 0 will stay there with all that rounding and noise add.
 const ENOUGH: f64 = 0.05;
 
+/// With more unstable neurons below, time is better spent on trees over signs.
+const MOST_NEURONS: usize = 64;
+
 /// Bounds functions of one box in so many steps, until they are at most 0 or `is_spent` says so. `descent` has just improved them with
-/// lines, and no bound is above what that gave.
+/// lines, and no bound is above what that gave. `None` where that is not worth its time.
 pub(super) fn bound_by_quadratics(
     TreeGround { network, boxes, layer, .. }: TreeGround,
     functions: &Functions,
     descent: &SlopeDescent,
     steps: usize,
     is_spent: &impl Fn() -> bool,
-) -> Vec<f64> {
+) -> Option<Vec<f64>> {
     let mut best = descent.best.clone();
-    let Some(&node) = functions.nodes.first() else { return best };
+    let &node = functions.nodes.first()?;
     debug_assert!(functions.nodes.iter().all(|of| *of == node), "functions of one box");
     let mut collapsed = CollapsedBox::new(network, boxes, node);
     (0..layer).for_each(|below| collapsed.push_layer(network, boxes, below));
-    let relaxation = Relaxation::new(&collapsed);
-    if relaxation.is_empty() {
-        return best;
+    if collapsed.neurons.is_empty() || collapsed.neurons.len() > MOST_NEURONS {
+        return None;
     }
+    let relaxation = QuadraticRelaxation::new(&collapsed);
     for (k, function) in collapsed.functions(network, functions).iter().enumerate() {
         if is_spent() {
             break;
@@ -47,5 +50,5 @@ pub(super) fn bound_by_quadratics(
             best[k] = best[k].min(value);
         }
     }
-    best
+    Some(best)
 }

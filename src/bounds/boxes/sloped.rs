@@ -139,19 +139,21 @@ impl BoxBounds {
         (effort, limits): (Effort, BoundLimits),
     ) -> Vec<f64> {
         let mut best = descent.best.clone();
-        let mut take = |other: Vec<f64>| {
-            best.iter_mut().zip(other).for_each(|(best, other)| *best = best.min(other));
-        };
-        let is_spent = || limits.is_spent();
         if self.proves {
             return best;
         }
-        if let Some(steps) = effort.neuron_squares {
-            take(bound_by_quadratics(ground, functions, descent, steps, &is_spent));
-        }
+        let is_spent = || limits.is_spent();
+        let quadratics = effort
+            .neuron_squares
+            .and_then(|steps| bound_by_quadratics(ground, functions, descent, steps, &is_spent));
         // With one layer below, trees add nothing to that.
-        if let Some(trees) = effort.neuron_trees.filter(|_| ground.layer > 1) {
-            take(bound_by_signs(ground, functions, descent, (0.0, trees), &is_spent));
+        let is_enough = quadratics.is_some() && ground.layer == 1;
+        let trees = effort
+            .neuron_trees
+            .filter(|_| !is_enough)
+            .map(|trees| bound_by_signs(ground, functions, descent, (0.0, trees), &is_spent));
+        for other in quadratics.into_iter().chain(trees) {
+            best.iter_mut().zip(other).for_each(|(best, other)| *best = best.min(other));
         }
         best
     }

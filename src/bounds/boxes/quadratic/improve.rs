@@ -9,7 +9,7 @@ use faer::Mat;
 
 use super::cholesky::{Cholesky, gram, times_upper};
 use super::collapse::CollapsedFunction;
-use super::relaxation::{Multipliers, Relaxation, RelaxedPoint};
+use super::relaxation::{QuadraticRelaxation, RelaxedPoint, SquareMultipliers};
 
 /// Decay of the mean gradient and of its mean square.
 const MEMORY: (f64, f64) = (0.8, 0.95);
@@ -61,7 +61,7 @@ struct Moments {
 
 /// Multipliers on their way.
 pub struct Improved {
-    pub multipliers: Multipliers,
+    pub multipliers: SquareMultipliers,
     pub point: RelaxedPoint,
     /// The Lagrangian's largest value, without promise.
     pub value: f64,
@@ -69,7 +69,7 @@ pub struct Improved {
 
 /// Improves multipliers for a function. `is_enough` is told the least value so far.
 pub fn improve(
-    relaxation: &Relaxation,
+    relaxation: &QuadraticRelaxation,
     function: &CollapsedFunction,
     first: &FirstLines,
     steps: usize,
@@ -77,10 +77,10 @@ pub fn improve(
 ) -> Option<Improved> {
     let n = relaxation.len();
     let mut lines = BalancedLines::new(first, n);
-    let mut m = Multipliers { products: vec![0.0; n], ..Multipliers::default() };
-    let mut scratch = Scratch::new(relaxation);
+    let mut m = SquareMultipliers { products: vec![0.0; n], ..SquareMultipliers::default() };
+    let mut scratch = MomentScratch::new(relaxation);
     let mut best: Option<Improved> = None;
-    let mut good: Option<(Multipliers, BalancedLines, Moments)> = None;
+    let mut good: Option<(SquareMultipliers, BalancedLines, Moments)> = None;
     let mut haste = 1.0_f64;
     for step in 0..steps {
         let progress = step as f64 / steps as f64;
@@ -127,10 +127,10 @@ pub fn improve(
 
 /// Squares to begin with: what is best where the matrix is diagonal, and enough for some products.
 fn begin_squares(
-    relaxation: &Relaxation,
+    relaxation: &QuadraticRelaxation,
     function: &CollapsedFunction,
     lines: &BalancedLines,
-    m: &mut Multipliers,
+    m: &mut SquareMultipliers,
 ) {
     let (mut inputs, mut neurons) = relaxation.linear(function, m);
     inputs.iter_mut().chain(&mut neurons).for_each(|b| *b = 0.5 * b.abs() + f64::MIN_POSITIVE);
@@ -184,9 +184,9 @@ impl BalancedLines {
     /// The lines that balance what all neurons count for.
     fn balance(
         &mut self,
-        relaxation: &Relaxation,
+        relaxation: &QuadraticRelaxation,
         function: &CollapsedFunction,
-        m: &mut Multipliers,
+        m: &mut SquareMultipliers,
     ) {
         let (p, n) = (relaxation.inputs.nrows(), relaxation.len());
         let mut counts = function.coefficients[p..].to_vec();
@@ -215,11 +215,11 @@ impl BalancedLines {
     /// One step. What a linear term counts for is told where all neurons follow their lines.
     fn step(
         &mut self,
-        relaxation: &Relaxation,
+        relaxation: &QuadraticRelaxation,
         moments: &Moments,
         pace: f64,
         haste: f64,
-        m: &mut Multipliers,
+        m: &mut SquareMultipliers,
     ) {
         self.time += 1;
         let of = [1.0 - MEMORY.0.powi(self.time), 1.0 - MEMORY.1.powi(self.time)];
@@ -267,7 +267,7 @@ impl BalancedLines {
 }
 
 /// Memory.
-struct Scratch {
+struct MomentScratch {
     scaled: Mat<f64>,
     products: Mat<f64>,
     schur: Mat<f64>,
@@ -275,8 +275,8 @@ struct Scratch {
     spread: Mat<f64>,
 }
 
-impl Scratch {
-    fn new(relaxation: &Relaxation) -> Self {
+impl MomentScratch {
+    fn new(relaxation: &QuadraticRelaxation) -> Self {
         let (p, n) = (relaxation.inputs.nrows(), relaxation.len());
         Self {
             scaled: Mat::zeros(p, n),
@@ -290,9 +290,9 @@ impl Scratch {
     /// The moments at some multipliers. `None` if the Lagrangian is not concave there.
     fn moments(
         &mut self,
-        relaxation: &Relaxation,
+        relaxation: &QuadraticRelaxation,
         function: &CollapsedFunction,
-        m: &Multipliers,
+        m: &SquareMultipliers,
         barrier: f64,
     ) -> Option<Moments> {
         let n = relaxation.len();
@@ -337,7 +337,7 @@ impl Scratch {
 
     fn input_moments(
         &mut self,
-        m: &Multipliers,
+        m: &SquareMultipliers,
         point: &RelaxedPoint,
         barrier: f64,
         inverse_of_lower: &Mat<f64>,
@@ -361,8 +361,8 @@ impl Scratch {
     /// What `P⁻¹` says of `η` and `z` of each neuron.
     fn cross_moments(
         &self,
-        relaxation: &Relaxation,
-        m: &Multipliers,
+        relaxation: &QuadraticRelaxation,
+        m: &SquareMultipliers,
         inverse: &Mat<f64>,
     ) -> Vec<f64> {
         let n = relaxation.len();

@@ -9,4 +9,4 @@ mod tests;
 
 pub(super) use collapse::CollapsedBox;
 pub(super) use improve::{FirstLines, improve};
-pub(super) use relaxation::Relaxation;
+pub(super) use relaxation::QuadraticRelaxation;

@@ -6,7 +6,7 @@
 //! 2018: the dual of their semidefinite relaxation, with the line above as in Batten et al. 2021). Lines alone say of every neuron that it may
 //! be in the middle of its interval; squares say that not all can be at once.
 //!
-//! Any multipliers give a bound: [`Relaxation::certify`] evaluates it at a point, and adds what the gradient that is left there, the rounding of
+//! Any multipliers give a bound: [`QuadraticRelaxation::certify`] evaluates it at a point, and adds what the gradient that is left there, the rounding of
 //! all sums, and a matrix that is positive only up to rounding could hide.
 
 use faer::Mat;
@@ -16,7 +16,7 @@ use super::collapse::{CollapsedBox, CollapsedFunction, CollapsedNeuron};
 use crate::sets::Allowance;
 
 /// The constraints of all neurons, as matrices.
-pub struct Relaxation {
+pub struct QuadraticRelaxation {
     /// Coefficients of inputs, one column for each neuron.
     pub inputs: Mat<f64>,
     /// Coefficients of earlier neurons, one column for each neuron.
@@ -30,7 +30,7 @@ pub struct Relaxation {
 
 /// One for each constraint: at least 0.
 #[derive(Clone, Debug, Default)]
-pub struct Multipliers {
+pub struct SquareMultipliers {
     /// Of `1 − ξ²`.
     pub inputs: Vec<f64>,
     /// Of `1 − η²`.
@@ -70,7 +70,7 @@ fn add(to: &mut [f64], factor: f64, from: &[f64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from);
 }
 
-impl Relaxation {
+impl QuadraticRelaxation {
     /// That of the neurons of a box.
     pub fn new(of: &CollapsedBox) -> Self {
         let (p, n) = (of.inputs(), of.neurons.len());
@@ -92,18 +92,17 @@ impl Relaxation {
         self.constants.len()
     }
 
-    /// Whether no neuron is unstable.
-    pub fn is_empty(&self) -> bool {
-        self.constants.is_empty()
-    }
-
     /// What each pre-activation counts for.
-    fn weight(&self, m: &Multipliers, i: usize) -> f64 {
+    fn weight(&self, m: &SquareMultipliers, i: usize) -> f64 {
         m.lines[i] * self.above[i] - m.passes[i] + m.products[i]
     }
 
     /// The coefficients of the linear part: inputs, neurons.
-    pub fn linear(&self, function: &CollapsedFunction, m: &Multipliers) -> (Vec<f64>, Vec<f64>) {
+    pub fn linear(
+        &self,
+        function: &CollapsedFunction,
+        m: &SquareMultipliers,
+    ) -> (Vec<f64>, Vec<f64>) {
         let (p, n) = (self.inputs.nrows(), self.len());
         let mut inputs = function.coefficients[..p].to_vec();
         let mut neurons = function.coefficients[p..].to_vec();
@@ -119,7 +118,7 @@ impl Relaxation {
     }
 
     /// The constant part of the Lagrangian.
-    pub fn constant(&self, function: &CollapsedFunction, m: &Multipliers) -> f64 {
+    pub fn constant(&self, function: &CollapsedFunction, m: &SquareMultipliers) -> f64 {
         let squares: f64 = m.inputs.iter().chain(&m.neurons).sum();
         let of = |i: usize| {
             let (c, h) = (self.constants[i], self.halves[i]);
@@ -142,7 +141,7 @@ impl Relaxation {
     }
 
     /// The lower half of the matrix of `−L` for the neurons, once the inputs are at their best: `products` are `A Λ⁻¹ Aᵀ`.
-    pub fn schur(&self, m: &Multipliers, products: &Mat<f64>, out: &mut Mat<f64>) {
+    pub fn schur(&self, m: &SquareMultipliers, products: &Mat<f64>, out: &mut Mat<f64>) {
         for k in 0..self.len() {
             let g = &m.products;
             out[(k, k)] =
@@ -155,7 +154,7 @@ impl Relaxation {
     }
 
     /// `A Λ^(−1/2)`, one column for each neuron, and the lower half of `A Λ⁻¹ Aᵀ`.
-    pub fn scale(&self, m: &Multipliers, scaled: &mut Mat<f64>, products: &mut Mat<f64>) {
+    pub fn scale(&self, m: &SquareMultipliers, scaled: &mut Mat<f64>, products: &mut Mat<f64>) {
         let roots: Vec<f64> = m.inputs.iter().map(|lambda| 1.0 / lambda.sqrt()).collect();
         for i in 0..self.len() {
             let (from, to) = (self.inputs.col_as_slice(i), scaled.col_as_slice_mut(i));
@@ -172,7 +171,7 @@ impl Relaxation {
         &self,
         allowance: Allowance,
         function: &CollapsedFunction,
-        m: &Multipliers,
+        m: &SquareMultipliers,
         point: &RelaxedPoint,
     ) -> f64 {
         let value = match self.defect(allowance, m) {
@@ -192,7 +191,7 @@ impl Relaxation {
     fn value(
         &self,
         function: &CollapsedFunction,
-        m: &Multipliers,
+        m: &SquareMultipliers,
         at: &RelaxedPoint,
     ) -> (f64, f64) {
         let (mut sum, mut size) = (function.constant, function.constant.abs());
@@ -226,7 +225,7 @@ impl Relaxation {
     fn slack(
         &self,
         function: &CollapsedFunction,
-        m: &Multipliers,
+        m: &SquareMultipliers,
         at: &RelaxedPoint,
     ) -> (f64, f64) {
         let n = self.len();
@@ -265,7 +264,7 @@ impl Relaxation {
     fn linear_magnitudes(
         &self,
         function: &CollapsedFunction,
-        m: &Multipliers,
+        m: &SquareMultipliers,
     ) -> (Vec<f64>, Vec<f64>) {
         let p = self.inputs.nrows();
         let mut inputs: Vec<f64> = function.coefficients[..p].iter().map(|c| c.abs()).collect();
@@ -282,7 +281,7 @@ impl Relaxation {
     }
 
     /// What the errors of pre-activations can add.
-    fn error(&self, m: &Multipliers) -> f64 {
+    fn error(&self, m: &SquareMultipliers) -> f64 {
         let of = |i: usize| {
             let product = 2.0 * m.products[i];
             self.errors[i] * (m.passes[i] + m.lines[i] * self.above[i] + product)
@@ -291,7 +290,7 @@ impl Relaxation {
     }
 
     /// The matrix of `−L` is at least minus this, times the squares of the neurons. `None` if it does not seem to be positive.
-    fn defect(&self, allowance: Allowance, m: &Multipliers) -> Option<f64> {
+    fn defect(&self, allowance: Allowance, m: &SquareMultipliers) -> Option<f64> {
         let (p, n) = (self.inputs.nrows(), self.len());
         let is_positive = |list: &[f64]| list.iter().all(|m| *m > 0.0 && m.is_finite());
         if !(is_positive(&m.inputs) && is_positive(&m.neurons)) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::cholesky::{Cholesky, gram, times_upper};
 use super::collapse::{CollapsedBox, CollapsedFunction};
 use super::improve::{FirstLines, improve};
-use super::relaxation::{Multipliers, Relaxation, RelaxedPoint};
+use super::relaxation::{QuadraticRelaxation, RelaxedPoint, SquareMultipliers};
 use crate::bounds::boxes::push_back::Functions;
 use crate::bounds::boxes::{BoxBounds, BoxQuestions, BoxScratch, SplitBy};
 use crate::bounds::linear::Arithmetic;
@@ -21,7 +21,7 @@ struct Ground {
     reach: Vec<(f64, f64)>,
     bounds: BoxBounds,
     collapsed: CollapsedBox,
-    relaxation: Relaxation,
+    relaxation: QuadraticRelaxation,
     functions: Vec<CollapsedFunction>,
     /// Bounds of the same functions by intervals.
     intervals: Vec<f64>,
@@ -54,7 +54,7 @@ fn ground(widths: &[usize], radius: f64, arithmetic: Arithmetic, seed: u64) -> G
     }
     let reach = (0..widths[0]).map(|i| (boxes.lower[i], boxes.upper[i])).collect();
     let functions = collapsed.functions(padded, &rows);
-    let relaxation = Relaxation::new(&collapsed);
+    let relaxation = QuadraticRelaxation::new(&collapsed);
     Ground { network, reach, bounds, collapsed, relaxation, functions, intervals }
 }
 
@@ -85,12 +85,12 @@ fn samples(ground: &Ground, count: u64, seed: u64) -> Vec<(RelaxedPoint, Vec<f64
 }
 
 /// Any multipliers, with squares that are large enough now and then.
-fn multipliers(relaxation: &Relaxation, seed: u64) -> Multipliers {
+fn multipliers(relaxation: &QuadraticRelaxation, seed: u64) -> SquareMultipliers {
     let (p, n) = (relaxation.inputs.nrows(), relaxation.len());
     let drawn = |count: usize, by: f64, k: u64| -> Vec<f64> {
         point(count, seed ^ k).iter().map(|v| by * v.abs() + 1e-9).collect()
     };
-    Multipliers {
+    SquareMultipliers {
         inputs: drawn(p, 30.0, 1),
         neurons: drawn(n, 30.0, 2),
         products: drawn(n, 1.0, 3),

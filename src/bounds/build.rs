@@ -20,8 +20,14 @@ use crate::network::{LayerRounding, Network};
 use crate::sets::{Allowance, InputSet, MoveSet};
 use crate::tolerance;
 
-/// Rows bounded at once: enough for the matrix product to be fast, few enough to bound memory.
+/// Rows bounded at once, where there are not too many moves: enough for the matrix product to be fast.
 pub(super) const BLOCK: usize = 256;
+
+/// The slopes of rows that are bounded at once take at most so many numbers (16 MB): four such blocks are in memory at a time.
+const BLOCK_NUMBERS: usize = 2 << 20;
+
+/// The fewest rows that are bounded at once.
+const SMALLEST_BLOCK: usize = 32;
 
 /// From here on sums may overflow f32.
 const OVERFLOW: f64 = f32::MAX as f64 / 4.0;
@@ -335,7 +341,7 @@ impl LinearBounds {
         }
         let enveloped = self.above == UpperRelaxation::Envelopes;
         let mut lines = LayerLines::default();
-        for block in unstable.chunks(BLOCK) {
+        for block in unstable.chunks(self.block_rows()) {
             // Without time the looser intervals stay.
             if budget.is_spent() {
                 break;
@@ -357,6 +363,11 @@ impl LinearBounds {
             stored.push(lines);
         }
         self.neurons.push_layer(intervals);
+    }
+
+    /// Rows bounded at once.
+    pub(super) fn block_rows(&self) -> usize {
+        (BLOCK_NUMBERS / self.moves.len().max(1)).clamp(SMALLEST_BLOCK, BLOCK)
     }
 
     /// The envelopes of a layer behind the first, if these are its intervals.

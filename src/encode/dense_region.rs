@@ -26,7 +26,7 @@ pub fn dense_region_value(
     moves.add_all(&mut lp, &gradient);
     let pixels: Vec<usize> = (0..network.inputs()).collect();
     let neurons: Vec<NeuronId> = network.relus().collect();
-    let slopes = network.slopes(&neurons, &pixels, pattern);
+    let slopes = network.slopes(&network.neuron_slopes(&neurons, pattern), &pixels);
     let mut rows = NewRows::default();
     for (k, &neuron) in neurons.iter().enumerate() {
         let columns = moves.columns();

@@ -16,7 +16,7 @@ use super::move_columns::MoveColumns;
 use super::solve::{LpWork, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, LpSolution, NewRows, Row, Simplex};
-use crate::network::{ActivationPattern, NeuronId, Trace};
+use crate::network::{ActivationPattern, NeuronId, NeuronSlopes, Trace};
 use crate::problem::Problem;
 use crate::sets::Move;
 use crate::tolerance;
@@ -59,6 +59,8 @@ struct SignRows {
     /// In row order.
     neurons: Vec<NeuronId>,
     row_from_neuron: HashMap<NeuronId, Row>,
+    /// Of the neurons, in row order.
+    slopes: NeuronSlopes,
 }
 
 impl SignRows {
@@ -74,6 +76,7 @@ impl SignRows {
     fn clear(&mut self) {
         self.neurons.clear();
         self.row_from_neuron.clear();
+        self.slopes.clear();
     }
 
     /// The rows in row order.
@@ -147,7 +150,7 @@ impl<'p> RegionLp<'p> {
                 return Ok(RegionOptimum { point, value: base + solution.objective, tight });
             }
             simplex = simplex_after(!missing.is_empty());
-            self.add_moves(&wanted, &gradient, pattern);
+            self.add_moves(&wanted, &gradient);
             self.add_rows(&missing, pattern);
         }
         Err(too_many_rounds())
@@ -175,9 +178,12 @@ impl<'p> RegionLp<'p> {
     }
 
     /// Adds these moves as columns.
-    fn add_moves(&mut self, wanted: &[usize], gradient: &[f64], pattern: &ActivationPattern) {
+    fn add_moves(&mut self, wanted: &[usize], gradient: &[f64]) {
+        if wanted.is_empty() {
+            return;
+        }
         let pixels = self.moves.pixels(wanted);
-        let slopes = self.problem.network.slopes(&self.rows.neurons, &pixels, pattern);
+        let slopes = self.problem.network.slopes(&self.rows.slopes, &pixels);
         let signs: Vec<f64> = wanted.iter().map(|&index| self.moves.get(index).sign).collect();
         let rows: Vec<Row> = self.rows.rows().map(|(_, row)| row).collect();
         self.moves.add(&mut self.lp, wanted, gradient, |j| {
@@ -191,7 +197,10 @@ impl<'p> RegionLp<'p> {
     fn add_rows(&mut self, neurons: &[NeuronId], pattern: &ActivationPattern) {
         let new: Vec<NeuronId> =
             neurons.iter().copied().filter(|&neuron| !self.rows.contains(neuron)).collect();
-        let slopes = self.problem.network.slopes(&new, &self.moves.column_pixels(), pattern);
+        let network = &self.problem.network;
+        let of_new = network.neuron_slopes(&new, pattern);
+        let slopes = network.slopes(&of_new, &self.moves.column_pixels());
+        self.rows.slopes.extend(of_new);
         let mut rows = NewRows::default();
         for (r, &neuron) in new.iter().enumerate() {
             let columns = self.moves.columns().zip(slopes.col_as_slice(r));

@@ -1,7 +1,7 @@
 //! A dense matrix, stored twice: by columns for products with vectors that are mostly zeros, by rows for single rows.
 //!
-//! Products run at the speed of memory. Weights that a file has in `f32` are therefore stored so, too: half the bytes, and, because the
-//! arithmetic is done in `f64`, the same result.
+//! Products with single vectors run at the speed of memory. Weights that a file has in `f32` are therefore read so there: half the bytes, and,
+//! because the arithmetic is done in `f64`, the same result. Rows are kept in `f64`, too, for products with blocks.
 //!
 //! Products are single-threaded: parallelism belongs to the search.
 
@@ -12,26 +12,36 @@ use pulp::{Arch, NullaryFnOnce};
 /// The weights of an affine map, one row per output.
 #[derive(Clone)]
 pub(super) struct DenseMatrix {
-    columns: Mat<f64>,
-    /// The same, transposed: here single rows lie together.
+    /// Transposed: here single rows lie together.
     rows: Mat<f64>,
-    /// Columns and rows once more, if all weights are numbers of `f32`.
-    narrow: Option<(Mat<f32>, Mat<f32>)>,
+    stored: Stored,
+}
+
+/// What products with single vectors read.
+#[derive(Clone)]
+enum Stored {
+    /// The columns; for products with the transposed matrix there are the rows.
+    Wide(Mat<f64>),
+    /// Columns and rows, if all weights are numbers of `f32`.
+    Narrow { columns: Mat<f32>, rows: Mat<f32> },
 }
 
 impl DenseMatrix {
     pub fn new(columns: Mat<f64>) -> Self {
         let rows = columns.transpose().to_owned();
-        let narrow = narrowed(&columns).zip(narrowed(&rows));
-        Self { columns, rows, narrow }
+        let stored = match (narrowed(&columns), narrowed(&rows)) {
+            (Some(columns), Some(rows)) => Stored::Narrow { columns, rows },
+            _ => Stored::Wide(columns),
+        };
+        Self { rows, stored }
     }
 
     pub fn outputs(&self) -> usize {
-        self.columns.nrows()
+        self.rows.ncols()
     }
 
     pub fn inputs(&self) -> usize {
-        self.columns.ncols()
+        self.rows.nrows()
     }
 
     pub fn row(&self, output: usize) -> &[f64] {
@@ -39,25 +49,27 @@ impl DenseMatrix {
     }
 
     pub fn get(&self, output: usize, input: usize) -> f64 {
-        self.columns[(output, input)]
+        self.rows[(input, output)]
     }
 
     /// Copies the weights of one input.
     pub fn copy_column(&self, input: usize, out: &mut [f64]) {
-        match &self.narrow {
-            Some((columns, _)) => {
+        match &self.stored {
+            Stored::Narrow { columns, .. } => {
                 let column = columns.col_as_slice(input);
                 assert_eq!(column.len(), out.len(), "a place for each output");
                 out.iter_mut().zip(column).for_each(|(out, &weight)| *out = weight.into());
             }
-            None => out.copy_from_slice(self.columns.col_as_slice(input)),
+            Stored::Wide(columns) => out.copy_from_slice(columns.col_as_slice(input)),
         }
     }
 
     /// Some rows of `Wᵀ V`.
     pub fn transposed_product_at(&self, inputs: &[usize], block: MatRef<'_, f64>) -> Mat<f64> {
-        let columns =
-            Mat::from_fn(self.outputs(), inputs.len(), |i, j| self.columns[(i, inputs[j])]);
+        let mut columns = Mat::zeros(self.outputs(), inputs.len());
+        for (j, &input) in inputs.iter().enumerate() {
+            self.copy_column(input, columns.col_as_slice_mut(j));
+        }
         let mut out = Mat::zeros(inputs.len(), block.ncols());
         matmul(out.as_mut(), Accum::Replace, columns.transpose(), block, 1.0, Par::Seq);
         out
@@ -65,17 +77,17 @@ impl DenseMatrix {
 
     /// `out += W v`.
     pub fn add_product(&self, v: &[f64], out: &mut [f64]) {
-        match &self.narrow {
-            Some((columns, _)) => add_product(columns.as_ref(), v, out),
-            None => add_product(self.columns.as_ref(), v, out),
+        match &self.stored {
+            Stored::Narrow { columns, .. } => add_product(columns.as_ref(), v, out),
+            Stored::Wide(columns) => add_product(columns.as_ref(), v, out),
         }
     }
 
     /// `out += Wᵀ v`.
     pub fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
-        match &self.narrow {
-            Some((_, rows)) => add_product(rows.as_ref(), v, out),
-            None => add_product(self.rows.as_ref(), v, out),
+        match &self.stored {
+            Stored::Narrow { rows, .. } => add_product(rows.as_ref(), v, out),
+            Stored::Wide(_) => add_product(self.rows.as_ref(), v, out),
         }
     }
 
@@ -145,18 +157,22 @@ mod tests {
         let weights = point(7 * 13, 1);
         let exact = Mat::from_fn(7, 13, |i, j| f64::from(weights[7 * j + i] as f32));
         let narrow = DenseMatrix::new(exact.clone());
-        let wide = DenseMatrix { narrow: None, ..narrow.clone() };
-        assert!(narrow.narrow.is_some());
+        let wide = DenseMatrix { stored: Stored::Wide(exact.clone()), ..narrow.clone() };
+        assert!(matches!(narrow.stored, Stored::Narrow { .. }));
         let (v, u) = (point(13, 2), point(7, 3));
         let products = |m: &DenseMatrix| {
             let (mut out, mut back) = (vec![0.5; 7], vec![0.5; 13]);
             m.add_product(&v, &mut out);
             m.add_transposed_product(&u, &mut back);
-            (out, back)
+            let mut column = vec![0.0; 7];
+            m.copy_column(4, &mut column);
+            let block = Mat::from_fn(7, 2, |i, k| u[i] + k as f64);
+            let some = m.transposed_product_at(&[11, 0, 4], block.as_ref());
+            (out, back, column, (0..3).map(|j| [some[(j, 0)], some[(j, 1)]]).collect::<Vec<_>>())
         };
         assert_eq!(products(&narrow), products(&wide));
         // A weight that f32 would round stays as it is.
         let rounded = Mat::from_fn(7, 13, |i, j| exact[(i, j)] + if i == j { 1e-12 } else { 0.0 });
-        assert!(DenseMatrix::new(rounded).narrow.is_none());
+        assert!(matches!(DenseMatrix::new(rounded).stored, Stored::Wide(_)));
     }
 }

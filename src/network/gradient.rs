@@ -1,6 +1,4 @@
-//! Backward passes: gradients, and the slopes of single neurons in single pixels.
-
-use faer::Mat;
+//! Backward passes: gradients.
 
 use super::chain::Network;
 use super::neuron::NeuronId;
@@ -60,66 +58,6 @@ impl Network {
         }
         upstream
     }
-
-    /// The slopes of some neurons' pre-activations with respect to some pixels, on the region of `pattern`: one
-    /// column per neuron, one row per pixel. Costs little when both are few.
-    ///
-    /// # Panics
-    /// When a neuron or pixel is not of this network.
-    pub fn slopes(
-        &self,
-        neurons: &[NeuronId],
-        pixels: &[usize],
-        pattern: &ActivationPattern,
-    ) -> Mat<f64> {
-        let mut slopes = Mat::zeros(pixels.len(), neurons.len());
-        let first = self.affine(0);
-        for layer in 0..self.hidden().len() {
-            let places: Vec<usize> =
-                (0..neurons.len()).filter(|&k| neurons[k].layer == layer).collect();
-            let outputs: Vec<usize> = places.iter().map(|&k| neurons[k].index).collect();
-            if places.is_empty() {
-                continue;
-            }
-            let part = if layer == 0 {
-                first.weights_at(pixels, &outputs)
-            } else {
-                let back = self.back_to_first(layer, &outputs, pattern);
-                first.transposed_product_at(pixels, back.as_ref())
-            };
-            for (column, &k) in places.iter().enumerate() {
-                slopes.col_as_slice_mut(k).copy_from_slice(part.col_as_slice(column));
-            }
-        }
-        slopes
-    }
-
-    /// The slopes of neurons behind the first layer with respect to the first layer's outputs: one column per neuron.
-    fn back_to_first(
-        &self,
-        layer: usize,
-        outputs: &[usize],
-        pattern: &ActivationPattern,
-    ) -> Mat<f64> {
-        let mut back = self.affine(layer).row_block(outputs, 1.0);
-        for below in (1..layer).rev() {
-            mask(&mut back, below, pattern);
-            back = self.affine(below).apply_transposed_to_block(back.as_ref());
-        }
-        mask(&mut back, 0, pattern);
-        back
-    }
-}
-
-/// Clears the rows of the neurons of a hidden layer that are off.
-fn mask(block: &mut Mat<f64>, layer: usize, pattern: &ActivationPattern) {
-    for column in 0..block.ncols() {
-        for (index, slope) in block.col_as_slice_mut(column).iter_mut().enumerate() {
-            if !pattern.get(layer, index) {
-                *slope = 0.0;
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -169,24 +107,6 @@ mod tests {
                 down[i] -= step;
                 let quotient = (value(&up) - value(&down)) / (2.0 * step);
                 prop_assert!((slope - quotient).abs() < 1e-6 * (1.0 + slope.abs()), "{slope} {quotient}");
-            }
-        }
-
-        #[test]
-        fn slopes_of_neurons_are_their_gradients((network, x) in network_and_point()) {
-            let mut trace = Trace::new(&network);
-            network.forward(&x, &mut trace);
-            let pattern = ActivationPattern::at(&trace);
-            let of_layer = |layer: usize| NeuronId { layer, index: network.layers()[layer].outputs() / 2 };
-            let neurons: Vec<NeuronId> = (0..trace.hidden()).map(of_layer).collect();
-            let pixels: Vec<usize> = (0..network.inputs()).step_by(3).collect();
-            let slopes = network.slopes(&neurons, &pixels, &pattern);
-            let nothing = vec![0.0; network.outputs()];
-            for (k, &neuron) in neurons.iter().enumerate() {
-                let gradient = network.gradient_with(&nothing, &[(neuron, 1.0)], &pattern);
-                for (j, &pixel) in pixels.iter().enumerate() {
-                    prop_assert!((slopes[(j, k)] - gradient[pixel]).abs() < 1e-9 * (1.0 + gradient[pixel].abs()));
-                }
             }
         }
     }

@@ -14,6 +14,7 @@ mod neuron;
 mod pattern;
 #[cfg(test)]
 pub(crate) mod random;
+mod slopes;
 mod sparse;
 pub mod torch;
 mod trace;
@@ -29,5 +30,6 @@ pub use label::Label;
 pub use layer::{Layer, LayerRounding};
 pub use neuron::{Activation, NeuronId};
 pub use pattern::ActivationPattern;
+pub use slopes::NeuronSlopes;
 pub use trace::Trace;
 pub use weights::MapRow;

@@ -12,7 +12,7 @@ pub struct Trace {
     /// The point that passes are expected to be near to.
     reference: Option<Arc<ReferencePoint>>,
     /// Buffer for the difference from that point.
-    change: Vec<f64>,
+    pub(super) change: Vec<f64>,
     pub(super) pre: Vec<Vec<f64>>,
     pub(super) post: Vec<Vec<f64>>,
     /// The neurons of every hidden layer that have no ReLU.
@@ -64,6 +64,16 @@ impl Trace {
             map.apply_from(first, change, &mut pre[0]);
         } else {
             map.apply(x, &mut pre[0]);
+        }
+    }
+
+    /// Moves all pre-activations by a share of the way to those of another trace: what a pass with the same pattern gives at the point between.
+    ///
+    /// # Panics
+    /// When the other trace is of another network.
+    pub fn interpolate(&mut self, to: &Self, share: f64) {
+        for (here, to) in self.pre.iter_mut().flatten().zip(to.pre.iter().flatten()) {
+            *here += share * (to - *here);
         }
     }
 

@@ -89,30 +89,27 @@ fn first_maximum(
     budget: &Budget,
 ) -> Candidate {
     let network = &problem.network;
+    // On a piece everything is affine: `trace` at its near end, `ahead` extrapolated to the far end of the segment.
     network.forward(from, trace);
     let mut pattern = ActivationPattern::at(trace);
     let mut ahead = trace.clone();
+    network.forward_held(to, &pattern, &mut ahead);
     let mut at = from.to_vec();
     for _ in 0..MOST_PIECES {
-        if budget.is_spent() {
-            break;
-        }
-        // On this piece everything is affine: `trace` at the near end, `ahead` extrapolated to the far one.
-        network.forward_held(&at, &pattern, trace);
-        network.forward_held(to, &pattern, &mut ahead);
-        if problem.value(&ahead) <= problem.value(trace) {
+        if budget.is_spent() || problem.value(&ahead) <= problem.value(trace) {
             break;
         }
         let (step, crossed) = first_crossing(problem, &pattern, trace, &ahead);
         for (x, end) in at.iter_mut().zip(to) {
             *x += step * (end - *x);
         }
-        if crossed.is_empty() {
-            break;
+        let Some(first) = crossed.first() else { break };
+        // Neurons are at 0 where they are switched, so that nothing but the far end changes.
+        trace.interpolate(&ahead, step);
+        for neuron in &crossed {
+            pattern.flip(*neuron);
         }
-        for neuron in crossed {
-            pattern.flip(neuron);
-        }
+        network.switch_held(first.layer, &pattern, &mut ahead);
     }
     problem.evaluate(at, trace)
 }

@@ -67,7 +67,8 @@ impl<'p> AffineNetwork<'p> {
 
     /// The slopes of some neurons' `g` in some pixels, columns of unstable neurons held: one column per neuron, one row per pixel.
     pub fn slopes(&self, neurons: &[NeuronId], pixels: &[usize]) -> Mat<f64> {
-        self.problem.network.slopes(neurons, pixels, &self.held)
+        let network = &self.problem.network;
+        network.slopes(&network.neuron_slopes(neurons, &self.held), pixels)
     }
 
     /// The slopes of `Σ weight · g(neuron)` in all pixels, columns of unstable neurons held.

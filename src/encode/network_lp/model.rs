@@ -75,6 +75,10 @@ impl<'p> NetworkLp<'p> {
 
     /// Adds these moves as columns.
     pub fn add_moves(&mut self, wanted: &[usize]) {
+        // All rows would have to be worked out for nothing.
+        if wanted.is_empty() {
+            return;
+        }
         let slopes = self.affine.slopes(&self.rows.neurons(), &self.moves.pixels(wanted));
         let entries: Vec<Vec<(Row, f64)>> = wanted
             .iter()

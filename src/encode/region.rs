@@ -16,7 +16,7 @@ use super::move_columns::MoveColumns;
 use super::solve::{LpWork, solve};
 use crate::budget::Budget;
 use crate::lp::{LpModel, LpSolution, NewRows, Row, Simplex};
-use crate::network::{ActivationPattern, NeuronId, NeuronSlopes, Trace};
+use crate::network::{ActivationPattern, NeuronId, PulledBackNeurons, Trace};
 use crate::problem::Problem;
 use crate::sets::Move;
 use crate::tolerance;
@@ -60,7 +60,7 @@ struct SignRows {
     neurons: Vec<NeuronId>,
     row_from_neuron: HashMap<NeuronId, Row>,
     /// Of the neurons, in row order.
-    slopes: NeuronSlopes,
+    slopes: PulledBackNeurons,
 }
 
 impl SignRows {

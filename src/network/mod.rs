@@ -30,6 +30,6 @@ pub use label::Label;
 pub use layer::{Layer, LayerRounding};
 pub use neuron::{Activation, NeuronId};
 pub use pattern::ActivationPattern;
-pub use slopes::NeuronSlopes;
+pub use slopes::PulledBackNeurons;
 pub use trace::Trace;
 pub use weights::MapRow;

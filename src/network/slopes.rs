@@ -9,7 +9,7 @@ use super::pattern::ActivationPattern;
 /// What some neurons' pre-activations are made of on one region, down to the outputs of the first layer: from there the slopes in any pixels cost
 /// little, however many layers lie between.
 #[derive(Default)]
-pub struct NeuronSlopes {
+pub struct PulledBackNeurons {
     len: usize,
     /// Neurons of the first layer: their places among all, and their indices.
     first: Vec<(usize, usize)>,
@@ -17,7 +17,7 @@ pub struct NeuronSlopes {
     deeper: Vec<(Vec<usize>, Mat<f64>)>,
 }
 
-impl NeuronSlopes {
+impl PulledBackNeurons {
     /// Adds neurons behind these.
     pub fn extend(&mut self, more: Self) {
         let len = self.len;
@@ -40,7 +40,11 @@ impl Network {
     ///
     /// # Panics
     /// When a neuron or the pattern is not of this network.
-    pub fn neuron_slopes(&self, neurons: &[NeuronId], pattern: &ActivationPattern) -> NeuronSlopes {
+    pub fn neuron_slopes(
+        &self,
+        neurons: &[NeuronId],
+        pattern: &ActivationPattern,
+    ) -> PulledBackNeurons {
         let of_layer =
             |layer: usize| (0..neurons.len()).filter(move |&place| neurons[place].layer == layer);
         let first = of_layer(0).map(|place| (place, neurons[place].index)).collect();
@@ -50,14 +54,14 @@ impl Network {
             let is_any = !places.is_empty();
             is_any.then(|| (places, self.back_to_first(layer, &outputs, pattern)))
         });
-        NeuronSlopes { len: neurons.len(), first, deeper: deeper.collect() }
+        PulledBackNeurons { len: neurons.len(), first, deeper: deeper.collect() }
     }
 
     /// The slopes of these neurons' pre-activations in some pixels: one column per neuron, one row per pixel.
     ///
     /// # Panics
     /// When a neuron or pixel is not of this network.
-    pub fn slopes(&self, neurons: &NeuronSlopes, pixels: &[usize]) -> Mat<f64> {
+    pub fn slopes(&self, neurons: &PulledBackNeurons, pixels: &[usize]) -> Mat<f64> {
         let mut slopes = Mat::zeros(pixels.len(), neurons.len);
         let map = self.affine(0);
         let outputs: Vec<usize> = neurons.first.iter().map(|&(_, index)| index).collect();
@@ -118,7 +122,7 @@ mod tests {
             let of_layer = |layer: usize| NeuronId { layer, index: network.layers()[layer].outputs() / 2 };
             let neurons: Vec<NeuronId> = (0..trace.hidden()).map(of_layer).collect();
             let pixels: Vec<usize> = (0..network.inputs()).step_by(3).collect();
-            let mut slopes = NeuronSlopes::default();
+            let mut slopes = PulledBackNeurons::default();
             for few in neurons.chunks(2) {
                 slopes.extend(network.neuron_slopes(few, &pattern));
             }

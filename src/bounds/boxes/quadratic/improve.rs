@@ -327,9 +327,8 @@ impl MomentScratch {
         let inputs = self.input_moments(m, &point, barrier, &inverse_of_lower);
         let square = |i: usize| point.neurons[i].powi(2) + barrier * inverse[(i, i)];
         let mut products = self.cross_moments(relaxation, m, &inverse);
-        for i in 0..n {
-            products[i] = barrier * products[i] + point.neurons[i] * point.pre_activations[i];
-        }
+        let at_point = point.neurons.iter().zip(&point.pre_activations).map(|(eta, z)| eta * z);
+        products.iter_mut().zip(at_point).for_each(|(of, at)| *of = barrier * *of + at);
         let neurons = (0..n).map(square).collect();
         let inverse = (0..n).map(|i| inverse[(i, i)]).collect();
         Some(Moments { value, inputs, neurons, products, inverse, point })

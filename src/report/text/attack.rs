@@ -6,7 +6,7 @@ use super::labels::label_widths;
 use crate::data::Classes;
 use crate::record::{AttackRecord, AttackSummary};
 use crate::report::paint::Paint;
-use crate::report::text::duration;
+use crate::report::text::{duration, finite};
 
 /// What stands for a bound that says nothing.
 const LOOSE: &str = ">100x";
@@ -68,19 +68,6 @@ fn bound(record: &AttackRecord) -> String {
         Some(_) if record.has_loose_bound() => LOOSE.into(),
         Some(bound) => finite(bound),
         None => "-".into(),
-    }
-}
-
-/// A number, or a dash for one that is infinite or NaN. The sign decides the verdict, so what rounds to 0 keeps it.
-fn finite(number: f64) -> String {
-    if !number.is_finite() {
-        return "-".into();
-    }
-    let text = format!("{number:.4}");
-    match text.as_str() {
-        "-0.0000" if number < 0.0 => "<0".into(),
-        "0.0000" if number > 0.0 => ">0".into(),
-        _ => text,
     }
 }
 
@@ -173,12 +160,6 @@ fn accuracy(out: &mut impl Write, summary: &AttackSummary) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::record::{Summarize, record};
-
-    #[test]
-    fn a_number_close_to_0_keeps_its_sign() {
-        let texts = [-1e-9, 1e-9, 0.0, -0.00006, 1.5, f64::NAN].map(finite);
-        assert_eq!(texts, ["<0", ">0", "0.0000", "-0.0001", "1.5000", "-"]);
-    }
 
     #[test]
     fn a_bound_that_says_nothing_is_shown_as_such_and_explained() {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::record::{RecordedResult, VerifyRecord, VerifySummary};
 use crate::report::paint::Paint;
-use crate::report::text::duration;
+use crate::report::text::{duration, finite};
 
 /// Whose words a single result is told in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub fn header(out: &mut impl Write) -> io::Result<()> {
 
 /// One line per instance.
 pub fn row(out: &mut impl Write, record: &VerifyRecord, paint: Paint) -> io::Result<()> {
-    let bound = record.upper_bound.map_or("-".into(), |bound| format!("{bound:.4}"));
+    let bound = record.upper_bound.map_or("-".into(), finite);
     writeln!(
         out,
         "{:>8} {} {:>9.2} {:>8} {:>10}  {}, {}{}",

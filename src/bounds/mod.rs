@@ -30,8 +30,8 @@ mod tests;
 
 pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{
-    BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch,
-    NeuronDigits, RowCombination, SlopeDigits, SplitBy,
+    Bottleneck, BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch,
+    HeadBounds, NeuronDigits, RowCombination, SlopeDigits, SplitBy, TailBounds,
 };
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};

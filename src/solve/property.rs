@@ -4,6 +4,7 @@
 //! Cheap steps come first, for all conjunctions: one that has a witness ends the work on the others.
 
 use super::answer::{Solution, Stop};
+use super::bottleneck::{BottleneckResult, decide_in_halves};
 use super::boxes::{BoxDecider, first_slice};
 use super::error::SolveError;
 use super::known::Known;
@@ -208,6 +209,12 @@ impl Asked<'_> {
         open.iter().enumerate().rev().find_map(found)
     }
 
+    /// Decides the questions of a tree in two halves, within half of the time that is left.
+    fn decide_in_halves(&self, decider: &BoxDecider, budget: &Budget) -> Option<BottleneckResult> {
+        let (network, middle) = (self.solver.judge.network(), middle(self.solver));
+        decide_in_halves(decider, network, &middle, &budget.half(), self.observer)
+    }
+
     /// The same where the set is a box: one tree for all tasks. `None` if it is none.
     fn work_on_box(
         &self,
@@ -238,6 +245,19 @@ impl Asked<'_> {
         if is_open(stop) && !budget.is_spent() {
             if let Some(at) = self.search(tasks, &open, &budget.tenth()) {
                 return Some(Some(at));
+            }
+            let halves = self.decide_in_halves(&decider, budget);
+            if let Some(BottleneckResult { bound: Some(bound), nodes }) = halves {
+                for &at in &open {
+                    let constant = tasks[at].objective.constant;
+                    let known = tasks[at].known.get_or_insert_with(Known::nothing);
+                    known.add_shared(
+                        if constant == 0.0 { bound } else { bound.plus(-constant) },
+                        Stop::Robust,
+                    );
+                    known.tree.nodes += nodes;
+                }
+                return Some(None);
             }
             decider.strengthen(budget);
             stop = grow(&mut decider, budget);

@@ -11,6 +11,7 @@ use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
 use super::scores::{InputScores, Pass};
 use super::slope_digits::NeuronDigits;
+use super::sloped::goal;
 use super::state::Boxes;
 use super::stored_slopes::NeuronSlopes;
 use super::weights;
@@ -48,13 +49,15 @@ pub struct BoxBounds {
     pub(super) rows: PaddedRows,
     objective: Arc<[f64]>,
     part: Part,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+    pub(super) upper: Vec<f64>,
     split_by: SplitBy,
     /// Whether bounds are made so that they can be proven, and come with evidence.
     pub(super) proves: bool,
     /// Slopes of each hidden layer's neurons, if parts are made by signs.
     pub(super) slopes: Arc<Vec<NeuronSlopes>>,
+    /// Intervals hold at points with at least this value.
+    pub(super) goal: f64,
 }
 
 /// Memory that bounds of batches use again and again.
@@ -152,9 +155,9 @@ impl BoxBounds {
         let objective = questions.numbers();
         let rows = PaddedRows::new(&padded, questions);
         let part = Part::whole();
-        let slopes = Arc::default();
+        let (slopes, goal) = (Arc::default(), goal(limits.cutoff));
         let mut bounds =
-            Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes };
+            Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes, goal };
         let whole = bounds.whole();
         let root = match split_by {
             SplitBy::Inputs => bounds.bound(vec![whole], limits, scratch).pop(),
@@ -225,10 +228,16 @@ impl BoxBounds {
             lower: self.lower.clone(),
             upper: self.upper.clone(),
             slopes: Arc::default(),
+            goal: self.goal.max(goal(limits.cutoff)),
             ..*self
         };
         let root = again.bound_whole(whole, WHOLE_AGAIN, limits, scratch)?;
         Some((again, root))
+    }
+
+    /// What tells these questions, of this network over this box, from all others.
+    pub(super) fn objective(&self) -> &Arc<[f64]> {
+        &self.objective
     }
 
     /// What is asked.

@@ -11,6 +11,7 @@
 //! The promise is that of [`LinearBounds`](super::LinearBounds): bounds hold for every point of the part, for the exact network or for every
 //! f32 run of it.
 
+mod bottleneck;
 mod bounded;
 mod cuts;
 mod descent;
@@ -35,6 +36,7 @@ mod stored_slopes;
 mod tests;
 mod weights;
 
+pub use bottleneck::{Bottleneck, HeadBounds, TailBounds};
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 pub use effort::BoundLimits;
 pub use evidence::{BoxEvidence, RowCombination};

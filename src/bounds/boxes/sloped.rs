@@ -25,7 +25,7 @@ use crate::network::NeuronId;
 const GOAL: f64 = 1e-7;
 
 /// Points with a smaller value do not count: somewhat below what is to be shown.
-fn goal(cutoff: f64) -> f64 {
+pub(super) fn goal(cutoff: f64) -> f64 {
     cutoff - GOAL * (1.0 + cutoff.abs())
 }
 

@@ -108,6 +108,16 @@ impl BoxTree {
         self.cover.value()
     }
 
+    /// What covers the box.
+    pub fn cover(&self) -> &Cover<Certificate> {
+        &self.cover
+    }
+
+    /// Nodes bounded, the root not counted.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     fn best(&self) -> f64 {
         self.incumbent.as_ref().map_or(f64::NEG_INFINITY, |best| best.margin)
     }

@@ -31,7 +31,7 @@ mod tests;
 pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{
     Bottleneck, BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch,
-    HeadBounds, NeuronDigits, RowCombination, SlopeDigits, SplitBy, TailBounds,
+    HeadBounds, Inequality, NeuronDigits, RowCombination, SlopeDigits, SplitBy, TailBounds,
 };
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};

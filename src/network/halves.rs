@@ -80,3 +80,42 @@ fn of_some_neurons(layer: &Layer, neurons: &[(usize, Activation)]) -> Layer {
         operations: neurons.iter().map(|&(i, _)| rounding.operations[i]).collect(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::random::{network, point};
+
+    #[test]
+    fn what_follows_from_the_outputs_of_a_layer_is_what_follows_from_the_input() {
+        for seed in 0..20 {
+            let network = network(&[5, 7, 6, 4, 3], seed);
+            let x = point(5, seed ^ 1);
+            for layer in 0..2 {
+                let width = network.hidden()[layer].outputs();
+                let all: Vec<usize> = (0..width).collect();
+                let with_relus: Vec<_> = all.iter().map(|&j| (j, Activation::Relu)).collect();
+                let outputs = network.head(layer, &with_relus).logits(&x);
+                let on: Vec<usize> = all.iter().copied().filter(|&j| outputs[j] > 0.0).collect();
+                let values: Vec<f64> = on.iter().map(|&j| outputs[j]).collect();
+                if on.is_empty() {
+                    continue;
+                }
+                let logits = network.tail(layer, &on).logits(&values);
+                for (a, b) in logits.iter().zip(network.logits(&x)) {
+                    assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{a} and {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_errors_are_those_of_the_inputs_that_are_left() {
+        let map = AffineMap::from_rows(&[[3.0, -4.0, 0.5]], vec![1.0]);
+        let first = AffineMap::from_fn(3, 1, |i, _| i as f64, vec![0.0; 3]);
+        let last = AffineMap::from_rows(&[[1.0]], vec![0.0]);
+        let network = Network::new(vec![first, map, last]).expect("three layers");
+        let gain = network.tail(0, &[1, 2]).layers()[0].rounding().gain[0];
+        assert!((4.5..4.5 + 1e-13).contains(&gain), "{gain}");
+    }
+}

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 use super::effort::BoundLimits;
+use super::part::BoxPart;
 use super::questions::BoxQuestions;
 use crate::bounds::certified::{BoundMethod, CertifiedBound};
 use crate::bounds::cover::Cover;
@@ -26,7 +27,7 @@ use crate::problem::Objective;
 use crate::sets::{Half, InputSet};
 
 /// With more neurons that may be on, bisecting their intervals takes too long.
-const MOST_NEURONS: usize = 16;
+const MOST_NEURONS: usize = 64;
 
 /// Steps of the search for an inequality, and the first one, as the exponent that a weight is changed by.
 const STEPS: usize = 300;
@@ -75,9 +76,11 @@ pub struct HeadBounds {
 }
 
 /// Points of the tail's box outside of which its questions are decided: `weights·h ≤ most`.
-struct Inequality {
+pub struct Inequality {
     weights: Vec<f64>,
     most: f64,
+    /// What tells the tail's questions from all others.
+    objective: Arc<[f64]>,
 }
 
 impl BoxBounds {
@@ -93,8 +96,8 @@ impl BoxBounds {
         behind.into_iter().find_map(|layer| {
             let (begin, width) = (self.padded.offset(layer), self.padded.layers[layer].padded());
             let (lower, upper) = intervals[begin..begin + 2 * width].split_at(width);
-            let is_relu =
-                |index: usize| network.activation(NeuronId { layer, index }) == Activation::Relu;
+            let activation = |index: usize| network.activation(NeuronId { layer, index });
+            let is_relu = |index: usize| activation(index) == Activation::Relu;
             let can_be_on = |&j: &usize| !is_relu(j) || upper[j] > 0.0;
             let neurons: Vec<usize> =
                 (0..self.padded.layers[layer].width).filter(can_be_on).collect();
@@ -135,18 +138,19 @@ impl Bottleneck {
         TailBounds { bounds: Arc::new(bounds), root, goal }
     }
 
-    /// Asks whether the head gets to where the tail's questions are not decided. `None` if they are decided everywhere, which is a bound already,
-    /// or if the head gets there from `inputs`.
-    pub fn head<E>(
+    /// Asks whether the head gets to where the tail's questions are not decided.
+    ///
+    /// # Panics
+    /// When the inequality is about another tail.
+    pub fn head(
         &self,
         tail: &TailBounds,
-        cover: &Cover<E>,
-        inputs: &[f64],
+        inequality: Inequality,
         limits: BoundLimits,
         scratch: &mut BoxScratch,
-    ) -> Option<HeadBounds> {
-        let reached = self.network.head(self.layer, &self.neurons).logits(inputs);
-        let Inequality { weights, most } = self.inequality(tail, cover, &reached)?;
+    ) -> HeadBounds {
+        let Inequality { weights, most, objective } = inequality;
+        assert!(Arc::ptr_eq(&objective, tail.bounds.objective()), "an inequality of this tail");
         // What is asked is whether `most − weights·h` is at least 0. `−h` is at most `−z`, whose bounds need no line above a ReLU.
         let terms = self.neurons.iter().zip(weights).filter(|(_, weight)| *weight != 0.0);
         let of = |(&(index, activation), weight): (&(usize, Activation), f64)| {
@@ -163,15 +167,16 @@ impl Bottleneck {
         let kind = (Arithmetic::F32, SplitBy::suited_to(&head));
         let (limits, set) = (BoundLimits { cutoff: 0.0, ..limits }, self.whole.set());
         let (bounds, root) = BoxBounds::new(&head, &set, questions, kind, limits, scratch);
-        Some(HeadBounds { bounds: Arc::new(bounds), root, goal: tail.goal })
+        HeadBounds { bounds: Arc::new(bounds), root, goal: tail.goal }
     }
 
-    /// An inequality that holds in all parts where the tail's questions are not decided, and not at the head's outputs `reached`.
-    fn inequality<E>(
+    /// An inequality that holds in all parts where the tail's questions are not decided, and not where the head gets from `inputs`. `None` if none
+    /// was found.
+    pub fn inequality<E>(
         &self,
         tail: &TailBounds,
         cover: &Cover<E>,
-        reached: &[f64],
+        inputs: &[f64],
     ) -> Option<Inequality> {
         if !cover.is_about(tail.bounds.objective()) {
             return None;
@@ -180,10 +185,20 @@ impl Bottleneck {
         let parts: Option<Vec<Range>> =
             undecided.iter().map(|part| tail.root.range().of_part(part)).collect();
         let parts = parts.filter(|parts| !parts.is_empty())?;
-        let weights = separating_weights(&parts, &tail.root.range(), reached);
+        let reached = self.network.head(self.layer, &self.neurons).logits(inputs);
+        let weights = separating_weights(&parts, &tail.root.range(), &reached);
         let most = parts.iter().map(|part| part.largest(&weights)).fold(f64::MIN, f64::max);
-        let there: f64 = weights.iter().zip(reached).map(|(a, h)| a * h).sum();
-        (most < there && most.is_finite()).then_some(Inequality { weights, most })
+        let there: f64 = weights.iter().zip(&reached).map(|(a, h)| a * h).sum();
+        let objective = Arc::clone(tail.bounds.objective());
+        (most < there && most.is_finite()).then_some(Inequality { weights, most, objective })
+    }
+}
+
+impl Inequality {
+    /// The largest value of the left side in a part of the tail's box.
+    pub fn largest(&self, part: &BoxPart) -> f64 {
+        let range = Range { lower: part.lower().to_vec(), upper: part.upper().to_vec() };
+        range.largest(&self.weights)
     }
 }
 

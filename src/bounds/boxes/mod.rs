@@ -36,7 +36,7 @@ mod stored_slopes;
 mod tests;
 mod weights;
 
-pub use bottleneck::{Bottleneck, HeadBounds, TailBounds};
+pub use bottleneck::{Bottleneck, HeadBounds, Inequality, TailBounds};
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 pub use effort::BoundLimits;
 pub use evidence::{BoxEvidence, RowCombination};

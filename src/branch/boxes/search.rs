@@ -150,6 +150,29 @@ impl BoxTree {
         }
     }
 
+    /// Splits open nodes in another order, those that count most first, until so many more nodes are bounded, none is left, or time is up.
+    pub fn refine(&mut self, nodes: usize, budget: &Budget, counts: impl Fn(&BoxPart) -> f64) {
+        let most = self.nodes + nodes;
+        while self.nodes < most && !budget.is_spent() {
+            let mut open = std::mem::take(&mut self.open).into_vec();
+            open.append(&mut self.dive);
+            self.bytes = 0;
+            let count = |node: &BoxNode| counts(&node.bounded.part);
+            open.sort_by(|a, b| count(b).total_cmp(&count(a)));
+            let rest = open.split_off(open.len().min(BATCH));
+            for node in rest {
+                self.bytes += node.bounded.bytes();
+                self.open.push(node);
+            }
+            if open.is_empty() {
+                break;
+            }
+            for (node, halves) in self.split(open, budget) {
+                self.replace(node, halves);
+            }
+        }
+    }
+
     /// The nodes to split next, or why there are none.
     fn next_batch(&mut self, budget: &Budget) -> ControlFlow<BranchStop, Vec<BoxNode>> {
         let stop = match () {

@@ -30,8 +30,9 @@ mod tests;
 
 pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{
-    BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch,
-    NeuronDigits, RowCombination, SlopeDigits, SplitBy,
+    BoundEvidence, BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions,
+    BoxScratch, LineEvidence, NeuronDigits, NeuronEvidence, QuadraticEvidence, RowCombination,
+    SignTreeNode, SlopeDigits, SplitBy, WholeEvidence,
 };
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};

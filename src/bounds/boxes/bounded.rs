@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use super::descent::SlopeDescent;
 use super::effort::{BoundLimits, Effort, WHOLE, WHOLE_AGAIN};
-use super::evidence::{BoxEvidence, RowCombination};
+use super::evidence::{BoxEvidence, RowCombination, WholeEvidence};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
 use super::scores::{InputScores, Pass};
-use super::slope_digits::NeuronDigits;
 use super::state::Boxes;
 use super::stored_slopes::NeuronSlopes;
 use super::weights;
@@ -55,6 +54,8 @@ pub struct BoxBounds {
     pub(super) proves: bool,
     /// Slopes of each hidden layer's neurons, if parts are made by signs.
     pub(super) slopes: Arc<Vec<NeuronSlopes>>,
+    /// What bounded the neurons of the whole box before that.
+    before: Vec<WholeEvidence>,
 }
 
 /// Memory that bounds of batches use again and again.
@@ -73,6 +74,14 @@ pub struct BoxScratch {
     pub(super) candidates: Vec<Vec<NeuronId>>,
     /// What is proven, by box, if that is kept.
     pub(super) evidence: Vec<BoxEvidence>,
+}
+
+impl BoxScratch {
+    /// Nothing is proven yet of so many boxes.
+    pub(super) fn begin_evidence(&mut self, count: usize) {
+        self.evidence.clear();
+        self.evidence.resize_with(count, BoxEvidence::default);
+    }
 }
 
 /// A part with its bound.
@@ -152,9 +161,9 @@ impl BoxBounds {
         let objective = questions.numbers();
         let rows = PaddedRows::new(&padded, questions);
         let part = Part::whole();
-        let slopes = Arc::default();
+        let (slopes, before) = (Arc::default(), Vec::new());
         let mut bounds =
-            Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes };
+            Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes, before };
         let whole = bounds.whole();
         let root = match split_by {
             SplitBy::Inputs => bounds.bound(vec![whole], limits, scratch).pop(),
@@ -173,9 +182,10 @@ impl BoxBounds {
         self.proves
     }
 
-    /// The slopes that neurons are bounded with, for proofs.
-    pub fn neuron_slopes(&self) -> Vec<NeuronDigits> {
-        self.slopes.iter().enumerate().flat_map(|(layer, slopes)| slopes.digits(layer)).collect()
+    /// What the neurons of the whole box are bounded with, for proofs: time after time.
+    pub fn whole_evidence(&self) -> Vec<WholeEvidence> {
+        let last = NeuronSlopes::evidence(&self.slopes);
+        self.before.iter().cloned().chain([last]).collect()
     }
 
     /// Bounds the whole box, and keeps the slopes that its parts begin with.
@@ -205,14 +215,14 @@ impl BoxBounds {
     }
 
     /// Bounds the whole box once more, with more work for each neuron, and what is known of it by now. `None` where that is not done: parts
-    /// are made by the values of inputs, or bounds are to be proven.
+    /// are made by the values of inputs.
     pub fn bounded_again(
         &self,
         root: &BoundedBox,
         limits: BoundLimits,
         scratch: &mut BoxScratch,
     ) -> Option<(Self, BoundedBox)> {
-        if self.split_by == SplitBy::Inputs || self.proves {
+        if self.split_by == SplitBy::Inputs {
             return None;
         }
         let part = Part::whole();
@@ -225,6 +235,7 @@ impl BoxBounds {
             lower: self.lower.clone(),
             upper: self.upper.clone(),
             slopes: Arc::default(),
+            before: if self.proves { self.whole_evidence() } else { Vec::new() },
             ..*self
         };
         let root = again.bound_whole(whole, WHOLE_AGAIN, limits, scratch)?;
@@ -352,6 +363,7 @@ impl BoxBounds {
 
     /// Bounds all questions that are not below the cutoff yet: row by row, then combinations of the rows of those that no row refutes.
     fn bound_rows(&self, bounds: &mut [Vec<f64>], cutoff: f64, scratch: &mut BoxScratch) {
+        scratch.begin_evidence(bounds.len());
         self.open_questions(bounds, cutoff, scratch);
         let BoxScratch { boxes, functions, values, columns, scores, combined, evidence, .. } =
             scratch;
@@ -410,10 +422,8 @@ impl BoxBounds {
         cutoff: f64,
         scratch: &mut BoxScratch,
     ) {
-        let BoxScratch { boxes, columns, evidence, .. } = scratch;
+        let BoxScratch { boxes, columns, .. } = scratch;
         columns.clear();
-        evidence.clear();
-        evidence.resize_with(bounds.len(), BoxEvidence::default);
         for (node, of_node) in bounds.iter_mut().enumerate() {
             if boxes.is_empty[node] {
                 of_node.fill(f64::NEG_INFINITY);

@@ -37,7 +37,11 @@ mod weights;
 
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 pub use effort::BoundLimits;
-pub use evidence::{BoxEvidence, RowCombination};
+pub use evidence::{
+    BoundEvidence, BoxEvidence, LineEvidence, NeuronEvidence, RowCombination, SignTreeNode,
+    WholeEvidence,
+};
 pub use part::BoxPart;
+pub use quadratic::QuadraticEvidence;
 pub use questions::BoxQuestions;
 pub use slope_digits::{NeuronDigits, SlopeDigits};

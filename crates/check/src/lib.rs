@@ -24,6 +24,8 @@ pub mod property;
 mod property_theorem;
 mod push_back;
 mod quadratic;
+#[cfg(test)]
+mod quadratic_tests;
 mod region;
 mod relax;
 mod set;

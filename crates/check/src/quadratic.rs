@@ -13,6 +13,9 @@ use crate::property::Quadratic;
 use crate::region::Failure;
 use crate::relax::{Interval, State};
 
+/// No more neurons can be listed: a matrix takes the square of this.
+const MOST_LISTED: usize = 2000;
+
 /// `inputs · x + neurons · v + constant`, of what inputs are more than their least values, and of outputs of neurons.
 struct Collapsed<N> {
     inputs: Vec<N>,
@@ -113,7 +116,8 @@ impl<N: Number> Listed<N> {
         let all: Vec<(usize, usize)> = all.collect();
         for (number, &(k, j)) in all.iter().enumerate() {
             let place = place.get_mut(k).and_then(|places| places.get_mut(j));
-            let place = place.filter(|_| network.has_relu(k, j));
+            let place = place
+                .filter(|place| network.has_relu(k, j) && place.is_none() && number < MOST_LISTED);
             *place.ok_or_else(|| format!("no neuron {j} in layer {k} can be listed"))? =
                 Some(number);
         }

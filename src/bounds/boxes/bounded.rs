@@ -226,7 +226,11 @@ impl BoxBounds {
             return None;
         }
         let part = Part::whole();
-        let whole = BoxPart { part: part.clone(), ..root.part.clone() };
+        let mut whole = BoxPart { part: part.clone(), ..root.part.clone() };
+        if self.proves {
+            // A proof bounds neurons at all points, and then refutes all questions.
+            (whole.values, whole.cuts) = (self.whole().values, Arc::new([]));
+        }
         let mut again = Self {
             padded: Arc::clone(&self.padded),
             rows: self.rows.clone(),

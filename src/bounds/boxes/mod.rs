@@ -24,6 +24,7 @@ mod push_back;
 mod quadratic;
 mod quadratic_bounds;
 mod questions;
+mod rounded_slopes;
 mod scores;
 mod sign_scores;
 mod sign_trees;

@@ -4,10 +4,11 @@
 //! all of its part, whatever their number, so that the largest of their bounds is a bound of the function.
 
 use super::descent::{DescentOptions, FirstSlopes, SlopeDescent};
-use super::evidence::{BoundEvidence, FunctionBound, LineEvidence, RoundedSlopes, SignTreeNode};
+use super::evidence::{BoundEvidence, FunctionBound, LineEvidence, SignTreeNode};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
+use super::rounded_slopes::RoundedSlopes;
 use super::sign_scores::cost;
 use super::state::Boxes;
 use crate::bounds::part::Sign;

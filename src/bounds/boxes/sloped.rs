@@ -7,13 +7,13 @@ use super::cuts::{GoalCut, MOST_CUTS};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
 use super::effort::{BoundLimits, Effort, LOOK, PART};
 use super::evidence::{
-    BoundEvidence, BoxEvidence, FunctionBound, LineEvidence, NeuronEvidence, RoundedSlopes,
-    RowCombination,
+    BoundEvidence, BoxEvidence, FunctionBound, LineEvidence, NeuronEvidence, RowCombination,
 };
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::quadratic_bounds::bound_by_quadratics;
+use super::rounded_slopes::RoundedSlopes;
 use super::scores::Pass;
 use super::sign_scores;
 use super::sign_trees::{TreeEffort, TreeGround, bound_by_signs};

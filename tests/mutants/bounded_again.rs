@@ -1,7 +1,7 @@
 //! Proofs in which the whole box is bounded again: trees over the signs of neurons for single functions, and quadratic relaxations.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
@@ -219,7 +219,7 @@ fn damage_evidence(proof: &mut Value, rng: &mut ChaCha8Rng) -> Option<&'static s
 }
 
 /// A random network, thresholds that nothing attains, a proof of that, and thresholds that are attained.
-fn proven(path: &PathBuf, widths: &[usize], nodes: usize, seed: u64) -> Option<(Models, Value)> {
+fn proven(path: &Path, widths: &[usize], nodes: usize, seed: u64) -> Option<(Models, Value)> {
     random_model(path, widths, seed);
     let models = Models::read(path);
     let thresholds = Thresholds::random(&models, 0.0, seed);

@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use crate::boxes::{BoxProblem, BoxRegion};
+use crate::function_bound::check_weights;
 use crate::number::Number;
 use crate::property::Quadratic;
 use crate::region::Failure;
@@ -62,9 +63,9 @@ struct Positive {
 impl<N: Number> Multipliers<N> {
     fn new(by: &Quadratic, inputs: usize, neurons: usize) -> Result<Self, Failure> {
         let list = |list: &[f64], many: usize| {
-            let is_weight = |m: &f64| *m >= 0.0 && m.is_finite();
-            if list.len() > many || !list.iter().all(is_weight) {
-                return Err(Failure::Wrong("a multiplier is negative, or of nothing".into()));
+            check_weights(list)?;
+            if list.len() > many {
+                return Err(Failure::Wrong("a multiplier is of nothing".into()));
             }
             let mut list: Vec<N> = list.iter().map(|&m| N::of(m)).collect();
             list.resize(many, N::zero());

@@ -223,7 +223,7 @@ fn what_is_no_relaxation_is_refused() {
                 let Quadratic { inputs, ranges, products, signs, passes, lines, .. } = by;
                 [inputs, ranges, products, signs, passes, lines][list][1] = wrong;
             });
-            assert_eq!(why, "a multiplier is negative, or of nothing", "{wrong} in list {list}");
+            assert_eq!(why, "a weight is negative", "{wrong} in list {list}");
         }
     }
     assert!(refused(&|by| by.lines.push(0.0)).contains("of nothing"));

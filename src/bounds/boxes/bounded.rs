@@ -207,7 +207,7 @@ impl BoxBounds {
         self.slopes = Arc::new(slopes);
         let mut values = [parts[0].values.to_vec()];
         self.bound_rows_sloped(&mut parts, &mut values, limits, effort, scratch);
-        self.forget_unproven(&parts, &mut values, limits);
+        self.forget_unproven(&mut parts, &mut values, limits, scratch);
         let [values] = values;
         let (part, unstable) = (parts.pop()?, self.unstable_counts(&scratch.boxes, 0));
         log::debug!("bounds of the whole box: {values:?}, unstable neurons by layer: {unstable:?}");
@@ -269,7 +269,7 @@ impl BoxBounds {
     /// Bounds parts of the box. Questions whose bound is below `cutoff` are left at that.
     pub fn bound<'l>(
         &self,
-        parts: Vec<BoxPart>,
+        mut parts: Vec<BoxPart>,
         limits: impl Into<BoundLimits<'l>>,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
@@ -283,7 +283,7 @@ impl BoxBounds {
         });
         let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
         self.bound_rows(&mut values, cutoff, scratch);
-        self.forget_unproven(&parts, &mut values, limits);
+        self.forget_unproven(&mut parts, &mut values, limits, scratch);
         let bounded = parts.into_iter().zip(values).enumerate();
         bounded
             .map(|(node, (part, values))| self.result(node, part, values, cutoff, scratch))

@@ -62,22 +62,27 @@ impl BoxBounds {
         });
         let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
         self.bound_rows_sloped(&mut parts, &mut values, limits, effort, scratch);
-        self.forget_unproven(&parts, &mut values, limits);
+        self.forget_unproven(&mut parts, &mut values, limits, scratch);
         let bounded = parts.into_iter().zip(values).enumerate();
         bounded
             .map(|(node, (part, values))| self.result(node, part, values, limits.cutoff, scratch))
             .collect()
     }
 
-    /// What was bounded while time ran out cannot be proven: a checker bounds all.
+    /// What was bounded while time ran out cannot be proven: a checker bounds all. So nothing is taken over, and no evidence.
     pub(super) fn forget_unproven(
         &self,
-        parts: &[BoxPart],
+        parts: &mut [BoxPart],
         values: &mut [Vec<f64>],
         limits: BoundLimits,
+        scratch: &mut BoxScratch,
     ) {
         if self.proves && limits.is_spent() {
-            values.iter_mut().zip(parts).for_each(|(v, part)| v.copy_from_slice(&part.values));
+            scratch.begin_evidence(parts.len());
+            for (values, part) in values.iter_mut().zip(parts) {
+                values.copy_from_slice(&part.values);
+                part.cuts = Arc::new([]);
+            }
         }
     }
 

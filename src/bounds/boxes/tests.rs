@@ -279,7 +279,16 @@ fn bounds_without_time_hold() {
             check(&network, &made.0, &made.1, NEVER, 5);
             made.1.bound.value()
         };
-        let hurried = value(BoundLimits { cutoff: NEVER, budget: Some(&budget) });
+        let hurried = BoundLimits { cutoff: NEVER, budget: Some(&budget) };
+        // What is not done as a checker does it is no evidence.
+        let questions = BoxQuestions::objective(&Objective::new(vec![1.0, -1.0]));
+        let (kind, hurried_proof) =
+            ((Arithmetic::F32, split_by), BoundLimits { cutoff: 1e6, ..hurried });
+        let mut scratch = BoxScratch::default();
+        let (_, root) =
+            BoxBounds::with_evidence(&network, &set, questions, kind, hurried_proof, &mut scratch);
+        assert!(root.bound.value() == f64::INFINITY && root.evidence.refuted.is_empty());
+        let hurried = value(hurried);
         assert!(hurried.is_finite() && hurried > value(NEVER.into()), "{split_by:?}");
     }
 }

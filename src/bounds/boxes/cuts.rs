@@ -21,6 +21,8 @@ const DOUBLINGS: usize = 12;
 /// `slopes·x + room ≥ 0` at every point that counts.
 #[derive(Clone, Debug)]
 pub(super) struct GoalCut {
+    /// What it is a cut of.
+    pub question: usize,
     /// One for each input, padded.
     pub slopes: Vec<f64>,
     /// The line's constant less the goal, rounded up.

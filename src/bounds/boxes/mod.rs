@@ -25,6 +25,7 @@ mod push_back;
 mod quadratic;
 mod quadratic_bounds;
 mod questions;
+mod rounded_slopes;
 mod scores;
 mod sign_scores;
 mod sign_trees;
@@ -39,7 +40,11 @@ mod weights;
 pub use bottleneck::{Bottleneck, HeadBounds, Inequality, TailBounds};
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 pub use effort::BoundLimits;
-pub use evidence::{BoxEvidence, RowCombination};
+pub use evidence::{
+    BoundEvidence, BoxEvidence, LineEvidence, NeuronEvidence, RowCombination, SignTreeNode,
+    WholeEvidence,
+};
 pub use part::BoxPart;
+pub use quadratic::QuadraticEvidence;
 pub use questions::BoxQuestions;
 pub use slope_digits::{NeuronDigits, SlopeDigits};

@@ -311,7 +311,7 @@ impl BoxTree {
     /// What proves that all bounds are below the cutoff, if that is so and evidence was kept. `conjunctions` says which one each question is.
     pub fn take_proof(&mut self, stop: BranchStop, conjunctions: &[usize]) -> Option<BoxTreeProof> {
         let record = self.record.take().filter(|_| stop == BranchStop::Proven)?;
-        Some(record.finish(&self.bounds.neuron_slopes(), conjunctions))
+        Some(record.finish(&self.bounds.whole_evidence(), conjunctions))
     }
 
     /// What the tree proved and found.

@@ -44,8 +44,9 @@ pub(super) fn frank_wolfe(
     budget: &Budget,
 ) -> Option<Candidate> {
     let mut best = start;
-    // At the best point, here and after each step.
+    // At the best point, here and after each step; the other one is at points that are tried.
     problem.network.forward(&best.point, trace);
+    let mut tried = trace.clone();
     for _ in 0..MOST_STEPS {
         if budget.is_spent() {
             break;
@@ -66,11 +67,12 @@ pub(super) fn frank_wolfe(
         if vertex.value <= here + tolerance::GAIN {
             break;
         }
-        let full = problem.evaluate(vertex.point, trace);
+        let full = problem.evaluate(vertex.point, &mut tried);
         let next = if full.margin > best.margin {
+            std::mem::swap(trace, &mut tried);
             full
         } else {
-            first_maximum(problem, &best.point, &full.point, trace, budget)
+            first_maximum(problem, &best.point, &full.point, pattern, [trace, &mut tried], budget)
         };
         if next.margin <= best.margin + tolerance::GAIN {
             break;
@@ -80,36 +82,34 @@ pub(super) fn frank_wolfe(
     Some(best)
 }
 
-/// The first maximum on the way from `from` to `to`.
+/// The first maximum on the way from `from`, where `trace` and its pattern are, to `to`. Afterwards `trace` is there.
 fn first_maximum(
     problem: &Problem,
     from: &[f64],
     to: &[f64],
-    trace: &mut Trace,
+    mut pattern: ActivationPattern,
+    [trace, ahead]: [&mut Trace; 2],
     budget: &Budget,
 ) -> Candidate {
     let network = &problem.network;
     // On a piece everything is affine: `trace` at its near end, `ahead` extrapolated to the far end of the segment.
-    network.forward(from, trace);
-    let mut pattern = ActivationPattern::at(trace);
-    let mut ahead = trace.clone();
-    network.forward_held(to, &pattern, &mut ahead);
+    network.forward_held(to, &pattern, ahead);
     let mut at = from.to_vec();
     for _ in 0..MOST_PIECES {
-        if budget.is_spent() || problem.value(&ahead) <= problem.value(trace) {
+        if budget.is_spent() || problem.value(ahead) <= problem.value(trace) {
             break;
         }
-        let (step, crossed) = first_crossing(problem, &pattern, trace, &ahead);
+        let (step, crossed) = first_crossing(problem, &pattern, trace, ahead);
         for (x, end) in at.iter_mut().zip(to) {
             *x += step * (end - *x);
         }
         let Some(first) = crossed.first() else { break };
         // Neurons are at 0 where they are switched, so that nothing but the far end changes.
-        trace.interpolate(&ahead, step);
+        trace.interpolate(ahead, step);
         for neuron in &crossed {
             pattern.flip(*neuron);
         }
-        network.switch_held(first.layer, &pattern, &mut ahead);
+        network.switch_held(first.layer, &pattern, ahead);
     }
     problem.evaluate(at, trace)
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -46,6 +47,9 @@ pub struct GrowthArgs {
     /// Starts of each search
     #[arg(long, default_value_t = 20, value_parser = at_least_one)]
     starts: usize,
+    /// CPU seconds of each network, instead of a number of starts
+    #[arg(long, value_parser = positive)]
+    seconds: Option<f64>,
     /// L1 budget
     #[arg(long, default_value_t = 5.0, value_parser = positive)]
     delta: f64,
@@ -186,6 +190,9 @@ fn in_own_process(args: &GrowthArgs, shape: Shape, seed: u64) -> Result<Cost> {
     command.args(["bench", "growth", "--network", &widths.join(",")]);
     command.args(["--starts", &args.starts.to_string(), "--delta", &args.delta.to_string()]);
     command.args(["--seed", &seed.to_string()]);
+    if let Some(seconds) = args.seconds {
+        command.args(["--seconds", &seconds.to_string()]);
+    }
     let output = command.output().context("our own program")?;
     let widths = widths.join("-");
     ensure!(output.status.success(), "{widths}: {}", String::from_utf8_lossy(&output.stderr));
@@ -221,14 +228,19 @@ fn solve_one(args: &GrowthArgs) -> Result<Cost> {
     let problem = Problem::new(&network, set, Objective::new(objective));
     let search = SearchOptions {
         patience: usize::MAX,
-        most_starts: args.starts,
+        most_starts: if args.seconds.is_some() { usize::MAX } else { args.starts },
         ..SearchOptions::default()
     };
     let options = SolveOptions { search, threshold: Some(0.0), ..SolveOptions::default() };
     // All of it happens on this thread.
     let clock = Budget::start_cpu(None, None);
     let replay = Arc::new(SelfReplay(Arc::clone(&network)));
-    let answer = solve(&problem, replay, &options, &Budget::unlimited())?;
+    let answer = solve(
+        &problem,
+        replay,
+        &options,
+        &Budget::start_cpu(args.seconds.map(Duration::from_secs_f64), None),
+    )?;
     let bound = answer.bound.as_ref().map_or(f64::NAN, |bound| bound.value());
     let SearchResult { starts, work, ref best, .. } = answer.search;
     Ok(Cost {

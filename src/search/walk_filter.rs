@@ -1,9 +1,9 @@
 //! Which ends of climbs are worth a walk.
 
-use super::starts::is_large_box;
+use super::starts::has_long_walks;
 use crate::problem::{Candidate, Problem};
 
-/// Chooses the ends of climbs to walk from. Where region LPs are small, all. In a box of a larger network a walk costs as much as many climbs:
+/// Chooses the ends of climbs to walk from. Mostly all. In a box of a larger network, and in large networks, a walk costs as much as many climbs:
 /// there the first climbs are only compared and the best is walked from; afterwards those that three times the mean gain of a walk would lift
 /// above the incumbent.
 pub(super) struct WalkFilter {
@@ -25,7 +25,7 @@ impl WalkFilter {
 
     /// A search with little patience compares fewer climbs, so that it walks at all.
     pub fn new(problem: &Problem, patience: usize) -> Self {
-        let to_compare = is_large_box(problem).then_some(Self::FIRST.min(patience));
+        let to_compare = has_long_walks(problem).then_some(Self::FIRST.min(patience));
         Self { to_compare, best: None, walks: 0, gains: 0.0 }
     }
 

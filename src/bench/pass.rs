@@ -45,11 +45,14 @@ pub fn run(out: &mut impl Write, args: &PassArgs) -> Result<()> {
     let multiplied = multiplications(network, &x, &trace);
     let numbers = vec![1_u64; multiplied * BYTES / 8];
     let read = microseconds(args.repeats, || sum(black_box(&numbers)));
-    writeln!(out, "{multiplied} multiplications in a forward pass, {} weights", network.parameters())?;
+    writeln!(
+        out,
+        "{multiplied} multiplications in a forward pass, {} weights",
+        network.parameters()
+    )?;
     writeln!(out, "{:>20} {:>12} {:>7}", "", "microseconds", "ratio")?;
-    let mut row = |name: &str, time: f64| {
-        writeln!(out, "{name:>20} {time:>12.0} {:>7.2}", time / read)
-    };
+    let mut row =
+        |name: &str, time: f64| writeln!(out, "{name:>20} {time:>12.0} {:>7.2}", time / read);
     row("read as many", read)?;
     let mut other = trace.clone();
     row("forward", microseconds(args.repeats, || network.forward(black_box(&x), &mut other)))?;

@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::long_walks::has_long_walks;
 use super::method::Method;
 use super::relaxed_starts::RelaxedStarts;
 use super::sampling::{draw, pull_back, random_point};
@@ -30,12 +31,6 @@ const START_COST: f64 = 2000.0;
 /// Products with the network in one climb, about: by Frank-Wolfe, and by signed steps in a box.
 const CLIMB_PASSES: usize = 15;
 const BOX_CLIMB_PASSES: usize = 200;
-
-/// From so many entries on, region LPs in a box are large and walks there are long.
-const LARGE_BOX: usize = 10_000;
-
-/// From so many ReLUs times weights on, walks are long in any set. 784-500-500-10 has 6.5e8, 784-1000-1000-10 has 3.6e9.
-const LARGE_NETWORK: f64 = 1e9;
 
 /// Kinds of starts, whether they are climbed from or walked from as they are, and in how many of those that come to new regions there is one
 /// gain. Fixed, and not learnt from other problems, so that an answer does not depend on what was solved before. Measured without the first
@@ -314,14 +309,6 @@ fn relaxation_cost(problem: &Problem) -> f64 {
     let neurons = problem.network.relu_count() as f64;
     let moved = if problem.set.is_box() { problem.network.inputs() as f64 } else { 0.0 };
     0.5 * (neurons + moved) * (2.0 * neurons + moved)
-}
-
-/// Whether walks take long: in a box of a larger network, where region LPs are large, and in large networks, where walks pass through many regions
-/// and each takes several passes.
-pub(super) fn has_long_walks(problem: &Problem) -> bool {
-    let network = &problem.network;
-    let is_large_box = problem.set.is_box() && network.relu_count() * network.inputs() >= LARGE_BOX;
-    is_large_box || network.relu_count() as f64 * network.parameters() as f64 >= LARGE_NETWORK
 }
 
 /// Backward from the objective: at each layer a pattern is drawn, and what arrives at the input is the gradient that

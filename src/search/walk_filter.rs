@@ -1,6 +1,6 @@
 //! Which ends of climbs are worth a walk.
 
-use super::starts::has_long_walks;
+use super::long_walks::has_long_walks;
 use crate::problem::{Candidate, Problem};
 
 /// Chooses the ends of climbs to walk from. Mostly all. In a box of a larger network, and in large networks, a walk costs as much as many climbs:

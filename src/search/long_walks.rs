@@ -22,3 +22,16 @@ pub(super) fn has_long_walks(problem: &Problem) -> bool {
 pub(super) fn is_large(network: &Network) -> bool {
     network.relu_count() as f64 * network.parameters() as f64 >= LARGE_NETWORK
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::random::network;
+
+    #[test]
+    fn the_network_of_the_main_job_is_not_large_and_wider_or_deeper_ones_are() {
+        assert!(!is_large(&network(&[784, 500, 500, 10], 1)));
+        assert!(is_large(&network(&[784, 1000, 1000, 10], 1)));
+        assert!(is_large(&network(&[784, 500, 500, 500, 500, 10], 1)));
+    }
+}

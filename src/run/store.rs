@@ -1,7 +1,8 @@
 //! The result directory: opened before anything is computed, each record on disk as soon as it is known.
 //!
 //! A record is whole or absent, whenever the process is killed: its witness's files and its sketch are in place before it is appended,
-//! with a single write, and what a killed process left of a line is dropped when the directory is opened again.
+//! with a single write, and what a killed process left of a line is dropped when the directory is opened again. So is a record whose
+//! witness did not survive a power loss: witnesses are synced together, before the records of the same second.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,6 +107,7 @@ impl Store {
         let Attempt { records, folder } = Attempt::begin(directory, shard)?;
         let words = ModelWords { dims, class_names: &manifest.class_names() };
         let files = RecordFiles::open(R::CONTENTS, &folder, words, pictures, Sketches::default())?;
+        let records = JsonLines::open_naming(&records, files.unsynced())?;
         let directory = directory.to_owned();
         let store = Self { directory, records, is_attempt: true, _lock: None };
         Ok(OpenStore { store, files, finished })
@@ -127,7 +129,8 @@ impl Store {
         let words = ModelWords { dims, class_names: &manifest.class_names() };
         let files = RecordFiles::open(R::CONTENTS, directory, words, pictures, earlier)?;
         finished.store(directory, manifest)?;
-        let records = JsonLines::open(&directory.join(R::CONTENTS.file()))?;
+        let file = directory.join(R::CONTENTS.file());
+        let records = JsonLines::open_naming(&file, files.unsynced())?;
         let directory = directory.to_owned();
         let store = Self { directory, records, is_attempt: false, _lock: Some(lock) };
         Ok(OpenStore { store, files, finished })

@@ -17,23 +17,23 @@ pub trait Number: Copy {
     /// NumPy's name of the type.
     const TYPE: &'static str;
 
-    /// Adds the number's bytes, the lowest first.
-    fn append_to(self, file: &mut Vec<u8>);
+    /// The bytes of these numbers, of each the lowest first.
+    fn bytes(values: &[Self]) -> Vec<u8>;
 }
 
 impl Number for f32 {
     const TYPE: &'static str = "<f4";
 
-    fn append_to(self, file: &mut Vec<u8>) {
-        file.extend(self.to_le_bytes());
+    fn bytes(values: &[Self]) -> Vec<u8> {
+        values.iter().copied().map(f32::to_le_bytes).collect::<Vec<_>>().into_flattened()
     }
 }
 
 impl Number for f64 {
     const TYPE: &'static str = "<f8";
 
-    fn append_to(self, file: &mut Vec<u8>) {
-        file.extend(self.to_le_bytes());
+    fn bytes(values: &[Self]) -> Vec<u8> {
+        values.iter().copied().map(f64::to_le_bytes).collect::<Vec<_>>().into_flattened()
     }
 }
 
@@ -57,7 +57,7 @@ pub fn encode<N: Number>(dims: &[usize], values: &[N]) -> Vec<u8> {
     file.extend_from_slice(START);
     file.extend_from_slice(&stated.to_le_bytes());
     file.extend_from_slice(format!("{header:<width$}\n", width = length - 1).as_bytes());
-    values.iter().for_each(|value| value.append_to(&mut file));
+    file.extend(N::bytes(values));
     file
 }
 

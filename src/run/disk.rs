@@ -142,6 +142,12 @@ impl GrowingFile {
         Ok(())
     }
 
+    /// Syncs now.
+    #[cfg(test)]
+    pub fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
     /// Syncs a second later, unless that is under way.
     fn sync_later(&self) {
         if self.0.is_awaited.swap(true, Ordering::AcqRel) {
@@ -168,7 +174,7 @@ impl SyncedFile {
         if !self.is_dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        // Files of later lines may be among them. Those of the lines that are there are: each was added before its line.
+        // Files of later lines may be among them, too. Those of the lines that are there are among them: each was added before its line.
         self.named.as_ref().map_or(Ok(()), |files| files.sync())?;
         // Pipes and the like cannot be synced, and need not be.
         if self.file.metadata()?.is_file() {
@@ -258,7 +264,9 @@ mod tests {
     use crate::record::{AttackRecord, Contents, json, record};
     use crate::run::json_lines::{JsonLines, lines};
     use crate::run::manifest::Manifest;
-    use crate::run::whole_file::replace;
+
+    /// Records of a run.
+    const COUNT: usize = 3 + FEW + 2;
 
     /// A disk that keeps only what was synced: contents by file, names by directory.
     #[derive(Default)]
@@ -300,12 +308,21 @@ mod tests {
     /// What a run does for each record.
     fn run(directory: &Path) -> Vec<Step> {
         STEPS.set(Some(Vec::new()));
-        let manifest = Manifest::new(Contents::Attacks, &(), [(0, vec![1, 2, 3])]);
+        let manifest = Manifest::new(Contents::Attacks, &(), [(0, (1..=COUNT).collect())]);
         manifest.claim(directory).unwrap();
-        let mut records = JsonLines::open(&directory.join("results.jsonl")).unwrap();
-        for target in 1..=3 {
-            replace(&directory.join(format!("{target}.npy")), &[7; 100]).unwrap();
+        let files = Arc::new(UnsyncedFiles::new(directory));
+        let path = directory.join("results.jsonl");
+        let mut records = JsonLines::open_naming(&path, Some(Arc::clone(&files))).unwrap();
+        for target in 1..=COUNT {
+            let [path, partial] =
+                ["npy", "partial"].map(|end| directory.join(format!("{target}.{end}")));
+            write_unsynced(&path, &partial, &[7; 100]).unwrap();
+            files.add(&path);
             records.append(&record(0, target, "robust", "")).unwrap();
+            // As after a second: few files, and later more of them than are synced one after the other.
+            if [1, 3].contains(&target) {
+                records.sync().unwrap();
+            }
         }
         drop(records);
         STEPS.take().unwrap()
@@ -336,7 +353,7 @@ mod tests {
             // Records without a manifest could not be continued.
             let manifest = disk.names.get(&name("manifest.json"));
             assert!(found == 0 || manifest.is_some_and(|m| json::parse::<Manifest>(m).is_ok()));
-            assert!(lost_after < steps.len() || found == 3, "all in the end");
+            assert!(lost_after < steps.len() || found == COUNT, "all in the end");
         }
     }
 

@@ -51,6 +51,12 @@ impl JsonLines {
         Ok((opened, understood))
     }
 
+    /// Syncs now.
+    #[cfg(test)]
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
     /// Appends a line, whole. A second later it is on the disk.
     ///
     /// # Errors

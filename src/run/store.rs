@@ -170,7 +170,8 @@ fn holds_results(directory: &Path) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::record::AttackRecord;
+    use crate::record::{AttackRecord, record};
+    use crate::run::npy;
 
     #[test]
     fn earlier_results_are_never_overwritten() {
@@ -191,5 +192,31 @@ mod tests {
         open(&path, OpenMode::New).expect("parents are made");
         assert!(matches!(open(&path, OpenMode::New), Err(StoreError::Begun(_))));
         open(&path, OpenMode::Resume).expect("the same work");
+    }
+
+    #[test]
+    fn a_record_that_lost_its_witness_is_yet_to_be_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let manifest = Manifest::new(Contents::Attacks, &(), [(4, vec![1, 2, 3, 5])]);
+        let open = || {
+            let mode = OpenMode::Resume;
+            Store::open::<AttackRecord>(path, &manifest, mode, &[2, 2], Pictures::None).unwrap()
+        };
+        let file = npy::encode(&[2, 2], &[0.0f32; 4]);
+        let OpenStore { mut store, files, .. } = open();
+        // Torn, empty, missing and whole.
+        let stored = [Some(&file[..20]), Some(&[]), None, Some(&file[..])];
+        for (target, bytes) in [1, 2, 3, 5].into_iter().zip(stored) {
+            let name = format!("adversarial/4_c0_w{target}.npy");
+            if let Some(bytes) = bytes {
+                fs::write(path.join(&name), bytes).unwrap();
+            }
+            let more = format!(r#","margin":1.0,"npy":"{name}""#);
+            store.keep(&record(4, target, "adversarial", &more)).unwrap();
+        }
+        drop((store, files));
+        let left: Vec<usize> = open().finished.records().map(|record| record.target).collect();
+        assert_eq!(left, [5]);
     }
 }

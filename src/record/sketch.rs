@@ -46,7 +46,8 @@ impl PictureSize {
 }
 
 /// What is drawn of one image and target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sketch {
     /// What was changed in the picture, in base 64.
     #[serde(skip_serializing_if = "Option::is_none")]

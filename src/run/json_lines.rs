@@ -62,8 +62,18 @@ impl JsonLines {
     /// # Errors
     /// When it cannot be written.
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+        self.append_all(std::slice::from_ref(line))
+    }
+
+    /// The same with several lines at once.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn append_all(&mut self, lines: &[impl Serialize]) -> Result<(), StoreError> {
         let mut text = Vec::new();
-        let written = json::line(&mut text, line).and_then(|()| self.0.append(&text));
+        let mut lines = lines.iter();
+        let encoded = lines.try_for_each(|line| json::line(&mut text, line));
+        let written = encoded.and_then(|()| self.0.append(&text));
         written.map_err(StoreError::unwritable(self.0.path()))
     }
 }

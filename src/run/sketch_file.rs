@@ -104,6 +104,7 @@ impl SketchFile {
         sketch: &Sketch,
     ) -> Result<(), StoreError> {
         let image = sample.index;
+        let mut lines = Vec::with_capacity(2);
         if let Some(layout) = self.layout
             && self.seen.insert(image)
         {
@@ -114,9 +115,10 @@ impl SketchFile {
             let exact = || BASE64.encode(shown().flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
             let values = (!is_shown).then(exact);
             let original = BASE64.encode(bytes);
-            self.lines.append(&SketchLine::Original { image, original, values })?;
+            lines.push(SketchLine::Original { image, original, values });
         }
-        self.lines.append(&SketchLine::Sketch { image, target, sketch })
+        lines.push(SketchLine::Sketch { image, target, sketch });
+        self.lines.append_all(&lines)
     }
 }
 

@@ -218,9 +218,11 @@ impl WitnessFiles {
                 let strip = png::strip(layout, &bytes, picture.bytes(), Some(&caption));
                 files.push((format!("{stem}_strip.png"), strip));
             }
-            self.save_original(image, original, layout.map(|(layout, _)| layout))?;
         }
         self.write(&files)?;
+        if self.pictures == Pictures::All {
+            self.save_original(image, original, layout.map(|(layout, _)| layout))?;
+        }
         self.unsynced.add(&self.root.join(&exact));
         Ok(SavedWitness { npy: exact, png: drawn })
     }

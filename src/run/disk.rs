@@ -72,17 +72,24 @@ impl UnsyncedFiles {
         let paths = mem::take(&mut *self.names.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(first) = paths.first() else { return Ok(()) };
         let is_synced = paths.len() > FEW && sync_file_system(&self.folder);
+        let mut all = Ok(());
         for path in &paths {
-            if !is_synced {
-                File::open(path)?.sync_all()?;
+            // One that somebody has removed must not keep the others from the disk.
+            let synced = is_synced || {
+                let synced = File::open(path).and_then(|file| file.sync_all());
+                all = all.and(synced);
+                all.is_ok()
+            };
+            if synced {
+                journal::note(|| journal::Step::Sync(path.clone()));
             }
-            journal::note(|| journal::Step::Sync(path.clone()));
         }
         if is_synced {
             journal::note(|| journal::Step::SyncFolder(self.folder.clone()));
             return Ok(());
         }
-        sync_folder_of(first)
+        sync_folder_of(first)?;
+        all
     }
 }
 
@@ -175,13 +182,13 @@ impl SyncedFile {
             return Ok(());
         }
         // Files of later lines may be among them, too. Those of the lines that are there are among them: each was added before its line.
-        self.named.as_ref().map_or(Ok(()), |files| files.sync())?;
+        let named = self.named.as_ref().map_or(Ok(()), |files| files.sync());
         // Pipes and the like cannot be synced, and need not be.
         if self.file.metadata()?.is_file() {
             self.file.sync_data()?;
         }
         journal::note(|| journal::Step::Sync(self.path.clone()));
-        Ok(())
+        named
     }
 
     fn sync_or_warn(&self) {

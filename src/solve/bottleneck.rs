@@ -45,8 +45,10 @@ pub(super) fn decide_in_halves(
         tree.refine(REFINED_NODES, budget, |part| before.largest(part));
         inequality = bottleneck.inequality(&tail, tree.cover(), middle);
     }
-    let result = BottleneckResult { bound: tail.certify(tree.cover()), nodes: tree.nodes() };
+    let bound = tail.certify(tree.cover());
+    let result = BottleneckResult { bound, nodes: tree.nodes(), is_asked: bound.is_some() };
     let Some(inequality) = inequality.filter(|_| result.bound.is_none()) else {
+        log::debug!("bottleneck: no inequality, tail's bound {}", tree.cover().value());
         return Some(result);
     };
     let head = bottleneck.head(&tail, inequality, limits, &mut scratch);
@@ -76,7 +78,7 @@ pub(super) fn decide_in_halves(
         decider.cover().value()
     );
     let bound = head.certify(decider.cover());
-    Some(BottleneckResult { bound, nodes: result.nodes + decider.nodes() })
+    Some(BottleneckResult { bound, nodes: result.nodes + decider.nodes(), is_asked: true })
 }
 
 /// What came of it.
@@ -85,6 +87,8 @@ pub(super) struct BottleneckResult {
     pub bound: Option<CertifiedBound>,
     /// Nodes bounded.
     pub nodes: usize,
+    /// Whether it came to a question to the head, so that asking again would bring nothing.
+    pub is_asked: bool,
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::problem::Objective;
 use crate::sets::{Half, InputSet};
 
 /// With more neurons that may be on, bisecting their intervals takes too long.
-const MOST_NEURONS: usize = 64;
+const MOST_NEURONS: usize = 16;
 
 /// Steps of the search for an inequality, and the first one, as the exponent that a weight is changed by.
 const STEPS: usize = 300;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cuts::goal;
 use super::descent::SlopeDescent;
 use super::effort::{BoundLimits, Effort, WHOLE, WHOLE_AGAIN};
 use super::evidence::{BoxEvidence, RowCombination, WholeEvidence};
@@ -10,7 +11,6 @@ use super::part::BoxPart;
 use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
 use super::scores::{InputScores, Pass};
-use super::sloped::goal;
 use super::state::Boxes;
 use super::stored_slopes::NeuronSlopes;
 use super::weights;

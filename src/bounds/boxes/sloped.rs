@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
-use super::cuts::{GoalCut, MOST_CUTS};
+use super::cuts::{GoalCut, MOST_CUTS, goal};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
 use super::effort::{BoundLimits, Effort, LOOK, PART};
 use super::evidence::{
@@ -26,14 +26,6 @@ use crate::network::NeuronId;
 
 /// In proofs, other bounds of neurons than those by lines have to be lower by this share of their magnitude, or to make a neuron stable.
 const WORTH_ITS_EVIDENCE: f64 = 0.01;
-
-/// How far the goal is below the cutoff.
-const GOAL: f64 = 1e-7;
-
-/// Points with a smaller value do not count: somewhat below what is to be shown.
-pub(super) fn goal(cutoff: f64) -> f64 {
-    cutoff - GOAL * (1.0 + cutoff.abs())
-}
 
 impl BoxBounds {
     /// Bounds parts of the box, with improved slopes. As [`BoxBounds::bound`].

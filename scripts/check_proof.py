@@ -760,9 +760,10 @@ class BoxPlace:
 class BoxRegion:
     """Bounds of all neurons over a part of a box, for points that have the property."""
 
-    def __init__(self, tree, place, known):
+    def __init__(self, tree, place, known, whole=None):
         self.layers, self.place = tree.layers, place
         self.intervals = []
+        slopes, bounds = whole or (tree.whole[-1][0], [])
         values = list(zip(place.lower, place.upper))
         for layer, steps in enumerate(self.layers[:-1]):
             is_fresh = known is None or layer >= place.fresh_from
@@ -776,10 +777,13 @@ class BoxRegion:
             if any(low > high for low, high in intervals):
                 raise Empty
             self.intervals.append(intervals)
-            if layer > 0 and is_fresh and (known is None or not tree.slopes):
+            if layer > 0 and is_fresh and (whole or not slopes):
                 self.push_neurons(layer, {})
-            if layer > 0 and is_fresh and tree.slopes:
-                self.push_neurons(layer, tree.slopes)
+            if layer > 0 and is_fresh and slopes:
+                self.push_neurons(layer, slopes)
+            for bound in bounds:
+                if bound["neuron"][0] == layer:
+                    self.bound_neuron(layer, natural(bound["neuron"][1])[0], bound)
             values = [(max(low, ZERO), max(high, ZERO)) for low, high in self.intervals[layer]]
 
     def push_neurons(self, layer, slopes):
@@ -792,14 +796,47 @@ class BoxRegion:
                 ends.append(self.largest_at(self.push_back(layer, row, by, None)))
             self.intervals[layer][j] = narrowed(self.intervals[layer][j], -ends[1], ends[0])
 
-    def push_back(self, layer, row, slopes, multipliers):
+    def bound_neuron(self, layer, j, bound):
+        low, high = self.intervals[layer][j]
+        row = [ZERO] * len(self.intervals[layer])
+        row[j] = ONE if bound["above"] else -ONE
+        value = self.function_bound(layer, row, bound)
+        self.intervals[layer][j] = narrowed((low, high), *((low, value) if bound["above"] else (-value, high)))
+
+    def function_bound(self, layer, row, by):
+        """At least the largest value of `row · g` of a layer, in one of three ways."""
+        if by.get("quadratic"):
+            return Quadratic(self, layer, by["quadratic"]).bound(row)
+        signs = list(self.place.signs)
+        if not by.get("tree"):
+            return self.largest(self.push_back(layer, row, slope_table(by.get("slopes", [])), weights_of(by, "signs")))
+        most, waiting = [], [signs]
+        for node in by["tree"]:
+            here = waiting.pop()
+            if node.get("neuron") is not None:
+                at_layer, j = natural(*node["neuron"])
+                if at_layer >= layer or j >= len(self.intervals[at_layer]):
+                    raise Wrong("there is no such neuron to split by")
+                waiting += [here + [(at_layer, j, False)], here + [(at_layer, j, True)]]
+                continue
+            by_leaf = slope_table(node.get("slopes", [])), weights_of(node, "signs")
+            most.append(self.largest(self.push_back(layer, row, *by_leaf, here)))
+        if waiting:
+            raise Wrong("a tree is not complete")
+        return max(most)
+
+    def push_back(self, layer, row, slopes, multipliers, signs=None):
         """A function of the inputs above `row · g` of a layer: its constant and its slopes."""
+        signs = self.place.signs if signs is None else signs
         constant = ZERO
         for behind in range(layer, 0, -1):
             row, constant = pull_back(self.layers[behind], row, constant)
             before = list(row)
+            signed = {j for at_layer, j, _ in signs if at_layer == behind - 1 and multipliers is not None}
             for j, q in enumerate(before):
                 low, high = self.intervals[behind - 1][j]
+                if j in signed:
+                    continue
                 now = state((low, high))
                 if now != "unstable":
                     row[j] = q if now == "on" else ZERO
@@ -809,15 +846,16 @@ class BoxRegion:
                 elif q > 0:
                     row[j] = F(float(q * high / (high - low)))
                     constant += max(-row[j] * low, (q - row[j]) * high)
-            for k, (at_layer, j, on) in enumerate(self.place.signs):
+            for k, (at_layer, j, on) in enumerate(signs):
                 if at_layer != behind - 1:
                     continue
                 if multipliers is None:
                     slope = slopes(behind - 1, j)
                     if slope is not None and before[j] < 0:
                         row[j] = before[j] * slope
-                elif k < len(multipliers):
-                    row[j] += multipliers[k] if on else -multipliers[k]
+                else:
+                    multiplier = multipliers[k] if k < len(multipliers) else ZERO
+                    row[j] = before[j] + multiplier if on else -multiplier
         return tuple(reversed(pull_back(self.layers[0], row, constant)))
 
     def largest(self, line):
@@ -854,14 +892,112 @@ class BoxRegion:
         return min(own, self.largest((line[0] + price * cut[0], [x + price * y for x, y in zip(line[1], cut[1])])))
 
 
+class Quadratic:
+    """A quadratic relaxation of the neurons below a layer."""
+
+    def __init__(self, region, layer, by):
+        self.region, self.layer = region, layer
+        self.lower, upper = region.place.lower, region.place.upper
+        self.reach = [u - l for l, u in zip(self.lower, upper)]
+        self.listed = [(k, j) for k, places in enumerate(by["neurons"]) for j in natural(*places)]
+        self.place = {neuron: k for k, neuron in enumerate(self.listed)}
+        if any(k >= layer or j >= len(region.intervals[k]) for k, j in self.listed):
+            raise Wrong("there is no such neuron to list")
+        lists = {}
+        for name in ("inputs", "ranges", "products", "signs", "passes", "lines"):
+            many = len(self.lower) if name == "inputs" else len(self.listed)
+            given = weights_of(by, name)
+            if len(given) > many:
+                raise Wrong("a multiplier is of nothing")
+            lists[name] = given + [ZERO] * (many - len(given))
+        self.m = lists
+        self.neurons = []
+        for k, j in self.listed:
+            row = [ONE if i == j else ZERO for i in range(len(region.intervals[k]))]
+            x, v, high = self.collapse(k, row)
+            low = -self.collapse(k, [-q for q in row])[2]
+            self.neurons.append((x, v, (low + high) / 2, (high - low) / 2))
+
+    def collapse(self, layer, row):
+        """A function above `row · g` of a layer: slopes of what inputs are beyond their least values, slopes of neurons, a constant."""
+        constant, of_neurons = ZERO, [ZERO] * len(self.listed)
+        for behind in range(layer, 0, -1):
+            row, constant = pull_back(self.region.layers[behind], row, constant)
+            for j, q in enumerate(row):
+                interval = self.region.intervals[behind - 1][j]
+                if (behind - 1, j) in self.place:
+                    of_neurons[self.place[behind - 1, j]] = q
+                elif state(interval) == "on":
+                    continue
+                elif state(interval) == "unstable":
+                    constant += max(q, ZERO) * interval[1]
+                row[j] = ZERO
+        row, constant = pull_back(self.region.layers[0], row, constant)
+        constant += sum((q * l for q, l in zip(row, self.lower)), ZERO)
+        return [q if d else ZERO for q, d in zip(row, self.reach)], of_neurons, constant
+
+    def bound(self, row):
+        many, m = range(len(self.listed)), self.m
+        g, inverse = m["products"], [1 / x if x else ZERO for x in m["inputs"]]
+        if any(g[i] and a and not r for i in many for a, r in zip(self.neurons[i][0], inverse)):
+            raise Wrong("a matrix is not positive")
+        of_inputs, of_neurons, constant = self.collapse(self.layer, row)
+        of_inputs = [b + w * d for b, w, d in zip(of_inputs, m["inputs"], self.reach)]
+        for i, (x, v, middle, off) in enumerate(self.neurons):
+            low, high = self.region.intervals[self.listed[i][0]][self.listed[i][1]]
+            above, lift = {"on": (ONE, ZERO), "off": (ZERO, ZERO)}.get(state((low, high))) or (high / (high - low), -low)
+            most, line = max(high, ZERO), m["lines"][i] * above
+            weight = line - m["passes"][i]
+            constant += weight * middle + line * lift + (line + m["passes"][i] + g[i] * most) * off
+            of_inputs = [b + weight * a for b, a in zip(of_inputs, x)]
+            of_neurons = [b + weight * a for b, a in zip(of_neurons, v)]
+            own = m["signs"][i] + m["passes"][i] - m["lines"][i]
+            of_neurons[i] += g[i] * middle + own + m["ranges"][i] * most
+        # What is left once the inputs with squares are where it is largest: `constant + right·v − v·S·v`.
+        constant += sum((b * b * r / 4 for b, r in zip(of_inputs, inverse)), ZERO)
+        constant += sum((max(b, ZERO) * d for b, r, d in zip(of_inputs, inverse, self.reach) if not r), ZERO)
+        scaled = [[a * r for a, r in zip(x, inverse)] for x, _, _, _ in self.neurons]
+        matrix, right = [], []
+        for i in many:
+            x, v = self.neurons[i][:2]
+            entries = [-(g[i] * v[k] + g[k] * self.neurons[k][1][i]) / 2 for k in many]
+            for k in many:
+                products = sum((a * b for a, b in zip(scaled[i], self.neurons[k][0]) if a and b), ZERO)
+                entries[k] -= g[i] * g[k] * products / 4
+            entries[i] += m["ranges"][i] + g[i]
+            matrix.append(entries)
+            right.append(of_neurons[i] + g[i] * sum((a * b for a, b in zip(scaled[i], of_inputs)), ZERO) / 2)
+        # Neuron by neuron: where its square is positive, it is at its best.
+        for i in many:
+            pivot = matrix[i][i]
+            if pivot <= 0:
+                raise Wrong("a matrix is not positive")
+            constant += right[i] * right[i] / pivot / 4
+            for k in range(i + 1, len(matrix)):
+                share = matrix[k][i] / pivot
+                right[k] -= share * right[i]
+                matrix[k] = [a - share * b for a, b in zip(matrix[k], matrix[i])]
+        return constant
+
+
+def weights_of(entry, name):
+    weights = [F(x) for x in entry.get(name, [])]
+    if any(x < 0 for x in weights):
+        raise Wrong("a weight is negative")
+    return weights
+
+
 class BoxTree:
     """Why no point of a case's box has its property."""
 
     def __init__(self, layers, case, tree):
-        self.layers, self.case, self.slopes = layers, case, {}
-        for entry in tree.get("slopes", []):
-            layer, j = natural(*entry["neuron"])
-            self.slopes[(layer, j)] = (slope_table(entry["above"]), slope_table(entry["below"]))
+        self.layers, self.case, self.whole = layers, case, []
+        for time in [{"slopes": tree.get("slopes", [])}] + tree.get("again", []):
+            slopes = {}
+            for entry in time.get("slopes", []):
+                layer, j = natural(*entry["neuron"])
+                slopes[(layer, j)] = (slope_table(entry["above"]), slope_table(entry["below"]))
+            self.whole.append((slopes, time.get("bounds", [])))
         lower, upper = ([F(x) for x in case[name]] for name in ("lower", "upper"))
         self.nodes, self.leaves = tree["nodes"], 0
         waiting = [(BoxPlace(None, lower, upper, [], [], 0), set(range(len(case["any_of"]))))]
@@ -881,8 +1017,13 @@ class BoxTree:
             raise Wrong("the tree is not complete")
 
     def region(self, place):
-        if place.region is None:
-            place.region = BoxRegion(self, place, self.region(place.parent) if place.parent else None)
+        if place.region is None and place.parent:
+            place.region = BoxRegion(self, place, self.region(place.parent))
+        elif place.region is None:
+            region = None
+            for whole in self.whole:
+                region = BoxRegion(self, place, region, whole)
+            place.region = region
         return place.region
 
     def close(self, place, node, still_open):
@@ -898,30 +1039,33 @@ class BoxTree:
             if of >= len(self.case["any_of"]):
                 raise Wrong("there is no such conjunction")
             if of in still_open:
-                line, is_strict = self.line(place, combination)
-                value = self.region(place).largest(line)
+                weights, constant, is_strict = self.weights(combination)
+                value = constant + self.region(place).function_bound(len(self.layers) - 1, weights, combination)
                 if value > 0 or value == 0 and not is_strict:
                     raise Wrong(f"conjunction {of} is not refuted: at most {float(value)}")
                 still_open.remove(of)
         return still_open
 
-    def line(self, place, combination):
+    def weights(self, combination):
         rows = self.case["any_of"][natural(combination["of"])[0]]
         weights, constant, is_strict = [ZERO] * self.outputs(), ZERO, False
-        multipliers = [F(x) for x in combination.get("signs", [])]
         for row, weight in combination.get("rows") or [(0, 1)]:
             natural(row)
             weight = F(weight)
-            if weight < 0 or any(x < 0 for x in multipliers):
+            if weight < 0:
                 raise Wrong("a weight is negative")
             constant += weight * F(rows[row]["constant"])
             for output, of_output in rows[row]["terms"]:
                 natural(output)
                 weights[output] += weight * F(of_output)
             is_strict |= weight > 0 and rows[row].get("strict", False)
-        slopes = slope_table(combination.get("slopes", []))
-        line = self.region(place).push_back(len(self.layers) - 1, weights, slopes, multipliers)
-        return (line[0] + constant, line[1]), is_strict
+        return weights, constant, is_strict
+
+    def line(self, place, combination):
+        weights, constant, _ = self.weights(combination)
+        by = slope_table(combination.get("slopes", [])), weights_of(combination, "signs")
+        line = self.region(place).push_back(len(self.layers) - 1, weights, *by)
+        return line[0] + constant, line[1]
 
     def outputs(self):
         return len(image_of(self.layers[-1], [(ZERO, ZERO)] * self.width(len(self.layers) - 1)))
@@ -939,7 +1083,7 @@ class BoxTree:
         cuts = []
         of_cuts = {cut["of"]: cut for cut in reversed(node.get("cuts", []))}
         if still_open and still_open <= set(of_cuts):
-            cuts = [self.line(place, of_cuts[of])[0] for of in sorted(still_open)]
+            cuts = [self.line(place, of_cuts[of]) for of in sorted(still_open)]
         sides = []
         for first in (True, False):
             lower, upper, signs = list(place.lower), list(place.upper), list(place.signs)

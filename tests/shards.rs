@@ -217,14 +217,21 @@ fn of_two_records_the_better_one_is_kept_with_its_files() {
     fs::write(other.with_extension("jsonl"), format!("{better}\n")).expect("written");
     fs::create_dir_all(other.join("adversarial")).expect("made");
     let name = record["npy"].as_str().expect("a file");
-    // Without its file there is no witness.
-    place.merge("out", 2);
-    fs::write(other.join(name), "another point").expect("written");
-    place.merge("out", 0);
-    assert_eq!(fs::read(place.path("out").join(name)).expect("there"), b"another point");
     let key = (record["image"].as_u64().expect("a number"), record["target"].as_u64());
-    let merged = timeless_records(&place.path("out").join("results.jsonl"));
-    assert_eq!(merged[&key]["margin"], better["margin"]);
+    let merged =
+        || timeless_records(&place.path("out").join("results.jsonl"))[&key]["margin"].clone();
+    // Without its file, or with a torn one, there is no witness: the other record is kept.
+    place.merge("out", 0);
+    assert_eq!(merged(), record["margin"]);
+    let mut point = fs::read(file.with_extension("").join(name)).expect("there");
+    fs::write(other.join(name), &point[..point.len() / 2]).expect("written");
+    place.merge("out", 0);
+    assert_eq!(merged(), record["margin"]);
+    *point.last_mut().expect("not empty") ^= 1;
+    fs::write(other.join(name), &point).expect("written");
+    place.merge("out", 0);
+    assert_eq!(fs::read(place.path("out").join(name)).expect("there"), point);
+    assert_eq!(merged(), better["margin"]);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! `rw-adv bench growth`: what one image and a fixed number of starts cost on larger and larger networks.
 //!
-//! Each network is solved by a process of its own, one thread, so that its peak memory is its own. Time is the CPU time of that process from
-//! the moment that the network is there. Networks are drawn as PyTorch draws them; bound, search and judge are those of an attack, without
+//! Each network is solved by a process of its own, one thread, so that its peak memory is its own. Time is the CPU time of that thread from
+//! the moment that the network is there, the mean of several networks of the same shape: one alone may have many regions or few. Networks are drawn as PyTorch draws them; bound, search and judge are those of an attack, without
 //! branching.
 
 use std::fs;
 use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -17,7 +18,7 @@ use rw_adv::budget::Budget;
 use rw_adv::judge::{Replay, ReplayFailure};
 use rw_adv::network::{Network, torch, widened};
 use rw_adv::problem::{Objective, Problem};
-use rw_adv::search::SearchOptions;
+use rw_adv::search::{SearchOptions, SearchResult};
 use rw_adv::sets::{InputSet, Norm, PixelRange};
 use rw_adv::solve::{SolveOptions, solve};
 
@@ -25,9 +26,6 @@ use crate::values::{at_least_one, positive};
 
 /// Outputs of every network.
 const CLASSES: usize = 10;
-
-/// Clock ticks of `/proc` in a second, on every Linux.
-const TICKS: f64 = 100.0;
 
 /// The goal for memory: so many times the weights in f64, and so many MB.
 const MEMORY_GOAL: (f64, f64) = (6.0, 200.0);
@@ -49,12 +47,18 @@ pub struct GrowthArgs {
     /// Starts of each search
     #[arg(long, default_value_t = 20, value_parser = at_least_one)]
     starts: usize,
+    /// CPU seconds of each network, instead of a number of starts
+    #[arg(long, value_parser = positive)]
+    seconds: Option<f64>,
     /// L1 budget
     #[arg(long, default_value_t = 5.0, value_parser = positive)]
     delta: f64,
-    /// Seed of networks and images
+    /// Seed of the first network and image
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Networks and images of each shape, drawn with seeds one after the other; the table has their means
+    #[arg(long, default_value_t = 5, value_parser = at_least_one)]
+    count: usize,
     /// One network in this process, all its widths
     #[arg(long, value_delimiter = ',', hide = true)]
     network: Vec<usize>,
@@ -78,25 +82,49 @@ impl Shape {
     }
 }
 
-/// What one network took.
+/// What one network took, or the mean of several.
+#[derive(Clone, Copy, Default)]
 struct Cost {
     seconds: f64,
-    starts: usize,
+    starts: f64,
+    regions: f64,
+    lps: f64,
     margin: f64,
     bound: f64,
     peak_mb: f64,
 }
 
+impl Cost {
+    /// In the order in which a process tells another one.
+    fn numbers(&self) -> [f64; 7] {
+        let Self { seconds, starts, regions, lps, margin, bound, peak_mb } = *self;
+        [seconds, starts, regions, lps, margin, bound, peak_mb]
+    }
+
+    fn of_numbers(numbers: [f64; 7]) -> Self {
+        let [seconds, starts, regions, lps, margin, bound, peak_mb] = numbers;
+        Self { seconds, starts, regions, lps, margin, bound, peak_mb }
+    }
+
+    /// The means, but the largest peak.
+    fn mean(costs: &[Self]) -> Self {
+        let mean =
+            |k: usize| costs.iter().map(|cost| cost.numbers()[k]).sum::<f64>() / costs.len() as f64;
+        let peak_mb = costs.iter().map(|cost| cost.peak_mb).fold(0.0, f64::max);
+        Self { peak_mb, ..Self::of_numbers(std::array::from_fn(mean)) }
+    }
+}
+
 /// The table, or one row of it.
 pub fn run(out: &mut impl Write, args: &GrowthArgs) -> Result<()> {
     if !args.network.is_empty() {
-        let Cost { seconds, starts, margin, bound, peak_mb } = solve_one(args)?;
-        writeln!(out, "{seconds} {starts} {margin} {bound} {peak_mb}")?;
+        let numbers = solve_one(args)?.numbers().map(|number| number.to_string());
+        writeln!(out, "{}", numbers.join(" "))?;
         return Ok(());
     }
     writeln!(
         out,
-        "{:>6} {:>5} {:>5} {:>11} {:>8} {:>10} {:>8} {:>8} {:>8} {:>6} {:>8} {:>10}",
+        "{:>6} {:>5} {:>5} {:>11} {:>8} {:>10} {:>6} {:>8} {:>8} {:>6} {:>7} {:>6} {:>8} {:>10}",
         "inputs",
         "width",
         "depth",
@@ -107,12 +135,18 @@ pub fn run(out: &mut impl Write, args: &GrowthArgs) -> Result<()> {
         "peak MB",
         "goal MB",
         "starts",
+        "regions",
+        "LPs",
         "margin",
         "bound"
     )?;
     let mut first = None;
     for shape in shapes(args) {
-        let Cost { seconds, starts, margin, bound, peak_mb } = in_own_process(args, shape)?;
+        let costs: Vec<Cost> = (args.seed..)
+            .take(args.count)
+            .map(|seed| in_own_process(args, shape, seed))
+            .collect::<Result<_>>()?;
+        let Cost { seconds, starts, regions, lps, margin, bound, peak_mb } = Cost::mean(&costs);
         let weights = shape.weights() as f64;
         let per_weight = 1e9 * seconds / weights;
         let ratio = per_weight / *first.get_or_insert(per_weight);
@@ -120,11 +154,15 @@ pub fn run(out: &mut impl Write, args: &GrowthArgs) -> Result<()> {
         let Shape { inputs, width, depth } = shape;
         writeln!(
             out,
-            "{inputs:>6} {width:>5} {depth:>5} {weights:>11} {seconds:>8.2} {per_weight:>10.0} {ratio:>8.2} {peak_mb:>8.0} {goal:>8.0} {starts:>6} {margin:>8.4} {bound:>10.4}"
+            "{inputs:>6} {width:>5} {depth:>5} {weights:>11} {seconds:>8.2} {per_weight:>10.0} {ratio:>6.2} {peak_mb:>8.0} {goal:>8.0} {starts:>6.1} {regions:>7.1} {lps:>6.1} {margin:>8.4} {bound:>10.4}"
         )?;
         out.flush()?;
     }
-    writeln!(out, "ratio: CPU time per weight, relative to the first row; the goal is at most 1")?;
+    writeln!(
+        out,
+        "means of {} networks; ratio: CPU time per weight, relative to the first row; the goal is at most 1",
+        args.count
+    )?;
     Ok(())
 }
 
@@ -146,22 +184,23 @@ fn shapes(args: &GrowthArgs) -> Vec<Shape> {
     wider.chain(deeper).chain(larger).collect()
 }
 
-fn in_own_process(args: &GrowthArgs, shape: Shape) -> Result<Cost> {
+fn in_own_process(args: &GrowthArgs, shape: Shape, seed: u64) -> Result<Cost> {
     let widths: Vec<String> = shape.widths().iter().map(usize::to_string).collect();
     let mut command = Command::new(std::env::current_exe().context("our own program")?);
     command.args(["bench", "growth", "--network", &widths.join(",")]);
     command.args(["--starts", &args.starts.to_string(), "--delta", &args.delta.to_string()]);
-    command.args(["--seed", &args.seed.to_string()]);
+    command.args(["--seed", &seed.to_string()]);
+    if let Some(seconds) = args.seconds {
+        command.args(["--seconds", &seconds.to_string()]);
+    }
     let output = command.output().context("our own program")?;
     let widths = widths.join("-");
     ensure!(output.status.success(), "{widths}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout)?;
     let numbers: Vec<f64> =
         text.split_whitespace().map(str::parse).collect::<Result<_, _>>().context(widths)?;
-    let [seconds, starts, margin, bound, peak_mb] = numbers[..] else {
-        bail!("{text}: not a row of the table");
-    };
-    Ok(Cost { seconds, starts: starts as usize, margin, bound, peak_mb })
+    let Ok(numbers) = numbers.try_into() else { bail!("{text}: not a row of the table") };
+    Ok(Cost::of_numbers(numbers))
 }
 
 /// There is no file: the network itself says what a run in f32 would.
@@ -189,30 +228,30 @@ fn solve_one(args: &GrowthArgs) -> Result<Cost> {
     let problem = Problem::new(&network, set, Objective::new(objective));
     let search = SearchOptions {
         patience: usize::MAX,
-        most_starts: args.starts,
+        most_starts: if args.seconds.is_some() { usize::MAX } else { args.starts },
         ..SearchOptions::default()
     };
     let options = SolveOptions { search, threshold: Some(0.0), ..SolveOptions::default() };
-    let before = cpu_seconds()?;
+    // All of it happens on this thread.
+    let clock = Budget::start_cpu(None, None);
     let replay = Arc::new(SelfReplay(Arc::clone(&network)));
-    let answer = solve(&problem, replay, &options, &Budget::unlimited())?;
+    let answer = solve(
+        &problem,
+        replay,
+        &options,
+        &Budget::start_cpu(args.seconds.map(Duration::from_secs_f64), None),
+    )?;
     let bound = answer.bound.as_ref().map_or(f64::NAN, |bound| bound.value());
+    let SearchResult { starts, work, ref best, .. } = answer.search;
     Ok(Cost {
-        seconds: cpu_seconds()? - before,
-        starts: answer.search.starts,
-        margin: answer.search.best.margin,
+        seconds: clock.elapsed().as_secs_f64(),
+        starts: starts as f64,
+        regions: work.regions as f64,
+        lps: work.lps as f64,
+        margin: best.margin,
         bound,
         peak_mb: peak_mb()?,
     })
-}
-
-/// CPU time of this process so far.
-fn cpu_seconds() -> Result<f64> {
-    let text = fs::read_to_string("/proc/self/stat").context("the CPU time of this process")?;
-    // The name, in parentheses, may hold anything; `utime` and `stime` are the 12th and 13th fields behind it.
-    let (_, fields) = text.rsplit_once(')').context("the CPU time of this process")?;
-    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
-    Ok(ticks.sum::<Result<f64, _>>()? / TICKS)
 }
 
 /// The most memory that this process has had.

@@ -41,6 +41,12 @@ pub fn system_of_children() -> Option<f64> {
     seconds_of_process(15)
 }
 
+/// Time of this process alone, the system's work for it included, in seconds.
+pub fn cpu_of_this_process() -> Option<f64> {
+    // `utime` and `stime`.
+    Some(seconds_of_process(12)? + seconds_of_process(13)?)
+}
+
 /// A time of this process, by its place behind the name.
 fn seconds_of_process(place: usize) -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;

@@ -6,6 +6,7 @@ mod growth;
 mod images;
 mod measure;
 mod paper;
+mod pass;
 mod quality;
 mod radii;
 mod random;
@@ -25,6 +26,7 @@ use complete::CompleteArgs;
 use growth::GrowthArgs;
 use images::ImageArgs;
 use paper::{PaperArgs, PaperReportArgs};
+use pass::PassArgs;
 use quality::QualityArgs;
 use radii::RadiiArgs;
 use random::RandomArgs;
@@ -66,6 +68,8 @@ pub enum Bench {
     WalkFigure(WalkFigureArgs),
     /// Time and memory for one image and so many starts on wider, deeper and larger random networks, relative to their weights
     Growth(GrowthArgs),
+    /// One forward and one backward pass of a model, beside the time it takes to read as many weights
+    Pass(PassArgs),
 }
 
 /// Runs one benchmark and prints what it measured.
@@ -85,5 +89,6 @@ pub fn run(bench: Bench) -> Result<()> {
         Bench::Random(args) => random::run(&mut out, &args),
         Bench::WalkFigure(args) => walk_figure::run(&mut out, &args),
         Bench::Growth(args) => growth::run(&mut out, &args),
+        Bench::Pass(args) => pass::run(&mut out, &args),
     }
 }

@@ -332,22 +332,29 @@ impl LinearBounds {
             (0..width).map(interval).collect()
         };
         let mut unstable = self.wanted_among(layer, &intervals);
-        let (most_numbers, most) = (self.most_numbers(), self.most_neurons(layer));
+        let mut ways = self.ways(layer);
+        let (most_numbers, mut left) = (self.most_numbers(), self.most_neurons(layer));
         let numbers = self.moves.len().saturating_mul(2 * unstable.len());
-        if numbers > most_numbers || unstable.len() > most {
+        if numbers > most_numbers || unstable.len() * ways.len() > left {
             unstable.sort_by(|&a, &b| by_gap(intervals[a], intervals[b]).then(a.cmp(&b)));
-            // The looser intervals of the others stay.
-            unstable.truncate(most);
         }
         let enveloped = self.above == UpperRelaxation::Envelopes;
         let mut lines = LayerLines::default();
-        for block in unstable.chunks(self.block_rows()) {
-            // Without time the looser intervals stay.
-            if budget.is_spent() {
+        let mut rest = &unstable[..];
+        loop {
+            // The first neurons show which ways are worth it.
+            let most = if ways.len() > 1 && rest.len() == unstable.len() {
+                SMALLEST_BLOCK
+            } else {
+                self.block_rows()
+            };
+            let (block, others) = rest.split_at(most.min(left / ways.len()).min(rest.len()));
+            // Without time, or when enough was multiplied, the looser intervals stay.
+            if block.is_empty() || budget.is_spent() {
                 break;
             }
-            let uppers = self.best_functions(layer, block, 1.0);
-            let lowers = self.best_functions(layer, block, -1.0);
+            (rest, left) = (others, left - block.len() * ways.len());
+            let [uppers, lowers] = self.best_lines(&mut ways, layer, block);
             for (k, &j) in block.iter().enumerate() {
                 let (upper, lower) = (uppers.largest[k], -lowers.largest[k]);
                 intervals[j] = intervals[j].and(Interval { lower, upper });

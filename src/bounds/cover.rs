@@ -195,6 +195,35 @@ impl<E> Cover<E> {
         }
     }
 
+    /// Whether its bounds are about the function with these numbers: those very numbers, not equal ones.
+    pub(super) fn is_about(&self, objective: &Arc<[f64]>) -> bool {
+        Arc::ptr_eq(&self.objective, objective)
+    }
+
+    /// Whether the bound of the whole set, at this moment, is below the cutoff, also for what is computed in f32.
+    pub(super) fn excludes(&self, cutoff: f64) -> bool {
+        let CoverNode { bound, .. } = &self.nodes[ROOT];
+        bound.value() < cutoff && bound.holds_in_f32()
+    }
+
+    /// The parts whose bounds are not below the cutoff, or do not hold in f32. Everywhere else the function is below the cutoff. `None` if such a
+    /// part is closed: it is not known any more which one it is.
+    pub(super) fn undecided(&self, cutoff: f64) -> Option<Vec<Part>> {
+        let mut parts = Vec::new();
+        let mut rest = vec![ROOT];
+        while let Some(at) = rest.pop() {
+            let CoverNode { state, bound, .. } = &self.nodes[at];
+            let is_decided = bound.value() < cutoff && bound.holds_in_f32();
+            match state {
+                NodeState::Split(children) => rest.extend(children),
+                _ if is_decided => (),
+                NodeState::Open(part) => parts.push(part.clone()),
+                NodeState::Closed => return None,
+            }
+        }
+        Some(parts)
+    }
+
     /// Nodes that are in use.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {

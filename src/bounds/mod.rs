@@ -30,8 +30,10 @@ mod tests;
 
 pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{
-    BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart, BoxQuestions, BoxScratch,
-    NeuronDigits, RowCombination, SlopeDigits, SplitBy,
+    Bottleneck, BoundEvidence, BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart,
+    BoxQuestions, BoxScratch, HeadBounds, Inequality, LineEvidence, NeuronDigits, NeuronEvidence,
+    QuadraticEvidence, RowCombination, SignTreeNode, SlopeDigits, SplitBy, TailBounds,
+    WholeEvidence,
 };
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};

@@ -15,13 +15,17 @@ use crate::network::NeuronId;
 const LOOSE_BUDGET: f64 = 0.05;
 
 /// Bounds of a network's neurons may always take so many products, some seconds, and so many for each of its weights if that is more. A
-/// network of 784-500-500-10 takes 4000 for each.
+/// network of 784-500-500-10 takes 1300 for each on MNIST, and up to 2000.
 const MOST_PRODUCTS: f64 = 16e9;
 const PRODUCTS_PER_WEIGHT: f64 = 4000.0;
 
+/// The first of these is for up to so many layers behind the first. Behind more of them bounds soon say nothing, and all layers together get less
+/// the more there are: `MOST_PRODUCTS` times this over their number.
+const LAYERS_BEHIND_FIRST: f64 = 2.0;
+
 /// A way to relax the layers below.
 #[derive(Clone, Copy)]
-enum Way {
+pub(super) enum Way {
     /// By the guide's lines.
     Guided,
     /// By default slopes, with envelopes in so many layers and chords in the others.
@@ -37,7 +41,24 @@ impl LinearBounds {
         sign: f64,
     ) -> BoundedFunctions {
         let mut best: Option<BoundedFunctions> = None;
-        for way in self.ways(layer) {
+        for bounded in self.functions(&self.ways(layer), layer, block, sign) {
+            match &mut best {
+                None => best = Some(bounded),
+                Some(best) => best.improve(&bounded),
+            }
+        }
+        best.expect("there is at least one way")
+    }
+
+    /// `sign · g` of some neurons of a layer from above, once for each way to bound the layers below.
+    fn functions<'s>(
+        &'s self,
+        ways: &'s [Way],
+        layer: usize,
+        block: &'s [usize],
+        sign: f64,
+    ) -> impl Iterator<Item = BoundedFunctions> + 's {
+        ways.iter().map(move |&way| {
             let rows = self.neuron_rows(layer, block, sign);
             let relaxation = |neuron: NeuronId| match way {
                 Way::Guided => self.guide.layers[neuron.layer][neuron.index].into(),
@@ -48,24 +69,49 @@ impl LinearBounds {
                 }
             };
             let functions = self.push_back(rows, relaxation, |_, _| ());
-            let bounded = BoundedFunctions { largest: self.largest(&functions), functions };
-            match &mut best {
-                None => best = Some(bounded),
-                Some(best) => best.improve(&bounded),
-            }
-        }
-        best.expect("there is at least one way")
+            BoundedFunctions { largest: self.largest(&functions), functions }
+        })
     }
 
-    /// Neurons of a layer that may be pushed back, so that bounds of all layers take at most [`MOST_PRODUCTS`] products, or
+    /// Functions above and below some neurons of a layer, by the best of several ways to bound the layers below. Ways that are the best one for
+    /// none of these neurons are removed: mostly one is the best for all neurons of a layer.
+    pub(super) fn best_lines(
+        &self,
+        ways: &mut Vec<Way>,
+        layer: usize,
+        block: &[usize],
+    ) -> [BoundedFunctions; 2] {
+        let mut is_best = vec![false; ways.len()];
+        let best = [1.0, -1.0].map(|sign| {
+            let mut best: Option<BoundedFunctions> = None;
+            let mut largest = Vec::new();
+            for bounded in self.functions(ways, layer, block, sign) {
+                largest.push(bounded.largest.clone());
+                match &mut best {
+                    None => best = Some(bounded),
+                    Some(best) => best.improve(&bounded),
+                }
+            }
+            let best = best.expect("there is at least one way");
+            for (is_best, largest) in is_best.iter_mut().zip(&largest) {
+                *is_best |= largest.iter().zip(&best.largest).any(|(own, best)| own <= best);
+            }
+            best
+        });
+        let mut is_best = is_best.into_iter();
+        ways.retain(|_| is_best.next() == Some(true));
+        best
+    }
+
+    /// Neurons of a layer that may be pushed back in one way, so that bounds of all layers take at most [`MOST_PRODUCTS`] products, or
     /// [`PRODUCTS_PER_WEIGHT`] for each weight of the network.
     pub(super) fn most_neurons(&self, layer: usize) -> usize {
         let weights = self.network.parameters() as f64;
-        let most = (PRODUCTS_PER_WEIGHT * weights).max(MOST_PRODUCTS);
-        let of_layer = most / (self.network.hidden().len() - 1).max(1) as f64;
+        let layers = (self.network.hidden().len() - 1).max(1) as f64;
+        let always = MOST_PRODUCTS * (LAYERS_BEHIND_FIRST / layers).min(1.0);
+        let of_layer = (PRODUCTS_PER_WEIGHT * weights).max(always) / layers;
         // A function above the neuron, and one above its negative.
-        let functions = 2.0 * self.ways(layer).len() as f64;
-        (of_layer / (functions * self.products(layer))) as usize
+        (of_layer / (2.0 * self.products(layer))) as usize
     }
 
     /// Products that it takes to push one neuron of a layer back, about.
@@ -82,7 +128,8 @@ impl LinearBounds {
         products
     }
 
-    fn ways(&self, layer: usize) -> Vec<Way> {
+    /// The ways to relax the layers below a layer.
+    pub(super) fn ways(&self, layer: usize) -> Vec<Way> {
         if self.guide.layers.len() >= layer {
             return vec![Way::Guided];
         }

@@ -16,16 +16,16 @@ const TASK_VARIABLES: [&str; 3] = ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "PARALLE
 pub struct OutArgs {
     /// Write the records (results.jsonl, radii.jsonl), summary.json, pictures and arrays to a new directory
     ///
-    /// Also writes report.html: one page that needs no other file and no network. For every adversary the folder
-    /// adversarial/ has, as .npy and .png, the image (IMAGE), the adversary (IMAGE_cC_wW) and the signed difference
-    /// (IMAGE_cC_wW_difference), and all three side by side in IMAGE_cC_wW_strip.png. C is the predicted label, W the target;
-    /// classes with names are called by them: IMAGE_cat_to_dog.
+    /// Also writes report.html: one page that needs no other file and no network. The folder adversarial/ has every adversary as
+    /// IMAGE_cC_wW.npy and IMAGE_cC_wW.png; --pictures writes more, or less. C is the predicted label, W the target; classes with names are
+    /// called by them: IMAGE_cat_to_dog.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Pictures in adversarial/: none, adversaries (IMAGE_cC_wW.png alone), or all
+    /// Files in adversarial/ beside IMAGE_cC_wW.npy: none, adversaries (IMAGE_cC_wW.png), or all
     ///
-    /// Arrays and report.html, which holds its own pictures, are written in any case. The choice is not a setting of the run: it may be
-    /// another one when the run is continued.
+    /// All are also the image (IMAGE) and the signed difference (IMAGE_cC_wW_difference), both as .npy and .png, and all three side by side in
+    /// IMAGE_cC_wW_strip.png; they make short searches take twice as long. The adversary's array and report.html, which holds its own pictures,
+    /// are written in any case. The choice is not a setting of the run: it may be another one when the run is continued.
     #[arg(long, value_name = "WHICH", default_value = Pictures::default().name(), value_parser = pictures(), hide_short_help = true)]
     pictures: Pictures,
     /// Continue the run in --out: finished records stay, the rest is done

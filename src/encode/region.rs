@@ -262,8 +262,12 @@ impl<'p> RegionLp<'p> {
         let slopes = if weights.is_empty() {
             Cow::Borrowed(gradient)
         } else {
-            let (network, objective) = (&self.problem.network, self.problem.weights());
-            Cow::Owned(network.gradient_with(objective, &weights, pattern))
+            // The gradient of the objective is there: few neurons have rows, so that most weights of the layers above them need not be read.
+            let network = &self.problem.network;
+            let nothing = vec![0.0; network.outputs()];
+            let mut slopes = network.gradient_with(&nothing, &weights, pattern);
+            slopes.iter_mut().zip(gradient).for_each(|(slope, own)| *slope += own);
+            Cow::Owned(slopes)
         };
         let set_duals = self.moves.set_duals(solution);
         let reduced_cost = |_, at: Move| at.sign * slopes[at.pixel] - set_duals.price(at);

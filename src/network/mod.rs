@@ -8,6 +8,7 @@ mod dense;
 mod error;
 mod forward;
 mod gradient;
+mod halves;
 mod label;
 mod layer;
 mod neuron;

@@ -13,6 +13,9 @@ pub(super) struct SparseMatrix {
     columns: Compressed,
 }
 
+/// Sums of a product with one row that are added up side by side.
+const LANES: usize = 8;
+
 /// Lines of a matrix, one after the other: all rows, or all columns.
 #[derive(Clone)]
 struct Compressed {
@@ -113,18 +116,20 @@ impl Compressed {
     /// `out[line] += Σ value · v[place]`.
     fn gather(&self, v: &[f64], out: &mut [f64]) {
         fn dot<T: Copy + Into<f64>>(places: &[u32], values: &[T], v: &[f64]) -> f64 {
-            // Two sums, so that one addition need not wait for the other.
-            let (mut even, mut odd) = (0.0, 0.0);
-            let (pairs, last) = places.as_chunks::<2>();
-            let (of_pairs, of_last) = values.as_chunks::<2>();
-            for ([a, b], [w_a, w_b]) in pairs.iter().zip(of_pairs) {
-                even += (*w_a).into() * v[*a as usize];
-                odd += (*w_b).into() * v[*b as usize];
+            // Several sums, so that additions need not wait for each other.
+            let mut sums = [0.0; LANES];
+            let (chunks, last) = places.as_chunks::<LANES>();
+            let (of_chunks, of_last) = values.as_chunks::<LANES>();
+            for (places, values) in chunks.iter().zip(of_chunks) {
+                for ((sum, &place), &value) in sums.iter_mut().zip(places).zip(values) {
+                    *sum += value.into() * v[place as usize];
+                }
             }
-            if let ([a], [w_a]) = (last, of_last) {
-                even += (*w_a).into() * v[*a as usize];
+            for ((sum, &place), &value) in sums.iter_mut().zip(last).zip(of_last) {
+                *sum += value.into() * v[place as usize];
             }
-            even + odd
+            let [a, b, c, d, e, f, g, h] = sums;
+            ((a + b) + (c + d)) + ((e + f) + (g + h))
         }
         for (line, out) in out.iter_mut().enumerate() {
             let range = self.range(line);

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{BoxEvidence, NeuronDigits, RowCombination, SlopeDigits, SplitSide};
+use crate::bounds::{
+    BoundEvidence, BoxEvidence, LineEvidence, NeuronDigits, NeuronEvidence, QuadraticEvidence,
+    RowCombination, SignTreeNode, SlopeDigits, SplitSide, WholeEvidence,
+};
 
 /// Slopes are digits of this alphabet.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -13,6 +16,9 @@ pub struct BoxTreeProof {
     /// How lower layers are relaxed in the bounds of neurons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slopes: Vec<NeuronSlopesEntry>,
+    /// How the neurons of the whole box are bounded again, one time after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<WholeEntry>,
     /// All nodes: each before its two sides, the first side with all of its nodes before the second.
     pub nodes: Vec<BoxTreeNode>,
 }
@@ -26,6 +32,79 @@ pub struct NeuronSlopesEntry {
     pub above: Vec<String>,
     /// For its least value.
     pub below: Vec<String>,
+}
+
+/// How the neurons of the whole box are bounded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WholeEntry {
+    /// How lower layers are relaxed in the bounds of neurons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slopes: Vec<NeuronSlopesEntry>,
+    /// Better bounds of some neurons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<NeuronBoundEntry>,
+}
+
+/// How a neuron is bounded from one side.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NeuronBoundEntry {
+    /// Hidden layer and place in it.
+    pub neuron: (usize, usize),
+    /// Whether it is about its largest value, or its least.
+    pub above: bool,
+    /// How.
+    #[serde(flatten)]
+    pub by: BoundEntry,
+}
+
+/// How a function is bounded: by a tree or a quadratic relaxation if there is one, otherwise by lines.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct BoundEntry {
+    /// Slopes of the hidden layers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slopes: Vec<String>,
+    /// Multipliers of the signs that lead to the part, or to the leaf of a tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<f64>,
+    /// A tree over the signs of neurons: each node before its two sides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tree: Vec<SignTreeEntry>,
+    /// A quadratic relaxation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quadratic: Option<QuadraticEntry>,
+}
+
+/// A node of a tree over the signs of neurons.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SignTreeEntry {
+    /// Split by a neuron: where it is on, then where it is off. None: a leaf, with what its lines are made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neuron: Option<(usize, usize)>,
+    /// Slopes of the hidden layers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slopes: Vec<String>,
+    /// Multipliers of the part's signs, then of those that lead to the leaf.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<f64>,
+}
+
+/// Multipliers of what holds for inputs and neurons.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct QuadraticEntry {
+    /// For each hidden layer the neurons that the lists behind `inputs` are of, one after the other.
+    pub neurons: Vec<Vec<usize>>,
+    /// Of `(x − lower)·(upper − x)`.
+    pub inputs: Vec<f64>,
+    /// Of `v·(upper − v)`.
+    pub ranges: Vec<f64>,
+    /// Of `v·(z − v)`.
+    pub products: Vec<f64>,
+    /// Of `v`.
+    pub signs: Vec<f64>,
+    /// Of `v − z`.
+    pub passes: Vec<f64>,
+    /// Of the line above, less `v`.
+    pub lines: Vec<f64>,
 }
 
 /// A part of the box.
@@ -53,12 +132,9 @@ pub struct CombinationEntry {
     /// Rows and their weights. None: the first row alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<(usize, f64)>,
-    /// Slopes of the hidden layers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub slopes: Vec<String>,
-    /// Multipliers of the signs that lead to the part.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signs: Vec<f64>,
+    /// How.
+    #[serde(flatten)]
+    pub by: BoundEntry,
 }
 
 /// A tree while it grows: nodes in the order in which they were made.
@@ -86,8 +162,8 @@ impl BoxTreeRecord {
         self.nodes[node].split = Some((first, sides));
     }
 
-    /// The whole tree. `conjunctions` says which one each question is.
-    pub fn finish(self, slopes: &[NeuronDigits], conjunctions: &[usize]) -> BoxTreeProof {
+    /// The whole tree. `whole` says how the neurons of the whole box were bounded, and `conjunctions` which one each question is.
+    pub fn finish(self, whole: &[WholeEvidence], conjunctions: &[usize]) -> BoxTreeProof {
         let mut nodes = Vec::with_capacity(self.nodes.len());
         let mut waiting: Vec<usize> = if self.nodes.is_empty() { Vec::new() } else { vec![0] };
         while let Some(place) = waiting.pop() {
@@ -110,7 +186,71 @@ impl BoxTreeRecord {
             }
             nodes.push(node);
         }
-        BoxTreeProof { slopes: slopes.iter().map(NeuronSlopesEntry::new).collect(), nodes }
+        let mut times = whole.iter().map(WholeEntry::new);
+        let slopes = times.next().map(|first| first.slopes).unwrap_or_default();
+        BoxTreeProof { slopes, again: times.collect(), nodes }
+    }
+}
+
+impl WholeEntry {
+    fn new(WholeEvidence { slopes, bounds }: &WholeEvidence) -> Self {
+        let bound = |NeuronEvidence { neuron, above, by }: &NeuronEvidence| NeuronBoundEntry {
+            neuron: (neuron.layer, neuron.index),
+            above: *above,
+            by: BoundEntry::new(by),
+        };
+        let slopes = slopes.iter().map(NeuronSlopesEntry::new).collect();
+        Self { slopes, bounds: bounds.iter().map(bound).collect() }
+    }
+}
+
+impl BoundEntry {
+    fn new(by: &BoundEvidence) -> Self {
+        match by {
+            BoundEvidence::Lines(LineEvidence { slopes, multipliers }) => Self {
+                slopes: slopes.as_ref().map(text).unwrap_or_default(),
+                signs: multipliers.clone(),
+                ..Self::default()
+            },
+            BoundEvidence::Signs(nodes) => {
+                Self { tree: nodes.iter().map(SignTreeEntry::new).collect(), ..Self::default() }
+            }
+            BoundEvidence::Quadratic(of) => {
+                Self { quadratic: Some(QuadraticEntry::new(of)), ..Self::default() }
+            }
+        }
+    }
+}
+
+impl SignTreeEntry {
+    fn new(node: &SignTreeNode) -> Self {
+        match node {
+            SignTreeNode::Split(neuron) => {
+                Self { neuron: Some((neuron.layer, neuron.index)), ..Self::default() }
+            }
+            SignTreeNode::Leaf(LineEvidence { slopes, multipliers }) => Self {
+                neuron: None,
+                slopes: slopes.as_ref().map(text).unwrap_or_default(),
+                signs: multipliers.clone(),
+            },
+        }
+    }
+}
+
+impl QuadraticEntry {
+    fn new(of: &QuadraticEvidence) -> Self {
+        let layers = of.neurons.iter().map(|neuron| neuron.layer + 1).max().unwrap_or(0);
+        let mut neurons = vec![Vec::new(); layers];
+        of.neurons.iter().for_each(|neuron| neurons[neuron.layer].push(neuron.index));
+        Self {
+            neurons,
+            inputs: of.inputs.clone(),
+            ranges: of.ranges.clone(),
+            products: of.products.clone(),
+            signs: of.signs.clone(),
+            passes: of.passes.clone(),
+            lines: of.lines.clone(),
+        }
     }
 }
 
@@ -131,9 +271,8 @@ impl NeuronSlopesEntry {
 
 impl CombinationEntry {
     fn new(of: &RowCombination, conjunctions: &[usize]) -> Self {
-        let RowCombination { question, rows, slopes, multipliers } = of;
+        let RowCombination { question, rows, by } = of;
         let rows = if rows[..] == [(0, 1.0)] { Vec::new() } else { rows.clone() };
-        let slopes = slopes.as_ref().map(text).unwrap_or_default();
-        Self { of: conjunctions[*question], rows, slopes, signs: multipliers.clone() }
+        Self { of: conjunctions[*question], rows, by: BoundEntry::new(by) }
     }
 }

@@ -15,7 +15,10 @@ mod replay;
 mod side;
 mod statement;
 
-pub use box_tree::{BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry, NeuronSlopesEntry};
+pub use box_tree::{
+    BoundEntry, BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry, NeuronBoundEntry,
+    NeuronSlopesEntry, QuadraticEntry, SignTreeEntry, WholeEntry,
+};
 pub use check::{CheckedClaim, check};
 pub use claim::ProvenLeaf;
 pub use error::ProofError;

@@ -4,12 +4,17 @@
 //!
 //! A picture is 8 bits a value, row by row, the channels of a pixel side by side.
 
-use crate::data::PictureLayout;
+use crate::data::{Colour, PictureLayout};
 
 /// Where the values of a picture are in the model's input, row by row, channels side by side.
 pub fn places(layout: &PictureLayout) -> impl Iterator<Item = usize> + '_ {
     let channels = layout.channels();
+    let is_planar = layout.colour == Colour::RgbPlanar;
     (0..layout.values()).map(move |k| {
+        // In every other layout that is the model's own order.
+        if !is_planar {
+            return k;
+        }
         let (pixel, channel) = (k / channels, k % channels);
         layout.position(pixel / layout.width, pixel % layout.width, channel)
     })
@@ -46,9 +51,12 @@ pub fn apply(steps: &[u8], original: &[u8]) -> Option<Vec<u8>> {
 
 /// A change in 255ths, rounded away from zero.
 fn level(change: f64) -> i64 {
+    if change == 0.0 {
+        return 0;
+    }
     // A change by whole grey levels is a little more than that after rounding to f32.
     let levels = (255.0 * change.abs() - 1e-3).ceil().max(1.0) as i64;
-    if change == 0.0 { 0 } else { levels * change.signum() as i64 }
+    levels * change.signum() as i64
 }
 
 fn zigzag(number: i64) -> u64 {

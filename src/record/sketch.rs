@@ -47,22 +47,22 @@ impl PictureSize {
 
 /// What is drawn of one image and target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sketch {
     /// What was changed in the picture, in base 64.
     #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<String>,
+    pub(crate) changes: Option<String>,
     /// Where the input is no picture: place, value in the image, value in the point; the largest changes first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub largest: Vec<(usize, f32, f32)>,
     /// Seconds and margins.
-    #[serde(default)]
     pub curve: Vec<(f64, f64)>,
     /// Of a witness: its values where it was changed, in the order of the changes, as `f32` in base 64.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    exact: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exact: Option<String>,
     /// The bytes of its picture there, in base 64.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<String>,
 }
 
 impl Sketch {

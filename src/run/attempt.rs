@@ -3,12 +3,11 @@
 //! Attempts never share a file: `attempts/SHARD-UNIQUE.jsonl` holds the records and `attempts/SHARD-UNIQUE/` the witnesses and
 //! sketches of one process, so that a shard may be started twice, killed, or run again with another number of shards.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
-use super::json_lines::JsonLines;
 use super::shard::Shard;
 use super::whole_file::unique;
 
@@ -20,7 +19,7 @@ const RECORDS: &str = "jsonl";
 #[derive(Debug)]
 pub(crate) struct Attempt {
     /// The file of the records.
-    pub records: JsonLines,
+    pub records: PathBuf,
     /// Where witnesses and sketches go.
     pub folder: PathBuf,
 }
@@ -32,8 +31,11 @@ impl Attempt {
         fs::create_dir_all(&attempts).map_err(StoreError::unwritable(&attempts))?;
         loop {
             let folder = attempts.join(format!("{}-{}", shard.index(), unique()));
-            if let Some(records) = JsonLines::create_new(&folder.with_extension(RECORDS))? {
-                return Ok(Self { records, folder });
+            let records = folder.with_extension(RECORDS);
+            match File::create_new(&records) {
+                Ok(_) => return Ok(Self { records, folder }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(StoreError::Unwritable { path: records, source }),
             }
         }
     }

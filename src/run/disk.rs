@@ -1,40 +1,108 @@
 //! Writing that survives a power loss: what is synced is on the disk, not only in the system's memory.
 //!
-//! A file is synced before it gets its place, and its directory afterwards. Files that grow are synced once a second, and at the end:
-//! a sync takes milliseconds, and so may a record. What a record cannot do without is synced before the record is
-//! appended; what follows from it, as pictures do, is not synced. The test below plays a disk that drops all that was not synced, at every moment of a run.
+//! A file is synced before it gets its place, and its directory afterwards. Records, and the adversaries that they name, are synced once a
+//! second and at the end: a sync takes milliseconds, and so may a record. What records cannot do without is synced first. What follows from
+//! it, as pictures do, is not synced on purpose. The tests below play a disk that drops all that was not synced, at every moment of a run.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::budget::Budget;
-
 /// A file that grows is synced at least this often.
 const EVERY: Duration = Duration::from_secs(1);
+/// More files than this are not synced one after the other, where the system can sync all that is waiting at once.
+const FEW: usize = 8;
 
 /// Writes a new file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = write_file(path, bytes)?;
+    let mut file = File::create(path)?;
+    write_all(&mut file, path, bytes)?;
     file.sync_all()?;
     journal::note(|| journal::Step::Sync(path.into()));
     Ok(())
 }
 
-/// Writes a new file that the system syncs when it likes: it can be made again from files that are synced.
-pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_file(path, bytes).map(drop)
+/// Writes a file that the system syncs when it likes, or [`UnsyncedFiles`] do. If there is a file already, it is replaced through `partial`.
+/// So whoever kills the program never loses a whole file, but may leave a new one that is not whole.
+pub(crate) fn write_unsynced(path: &Path, partial: &Path, bytes: &[u8]) -> io::Result<()> {
+    match File::create_new(path) {
+        Ok(mut file) => write_all(&mut file, path, bytes),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let mut file = File::create(partial)?;
+            write_all(&mut file, partial, bytes)?;
+            fs::rename(partial, path)?;
+            journal::note(|| journal::Step::Rename(partial.into(), path.into()));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    let mut file = File::create(path)?;
+fn write_all(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     journal::note(|| journal::Step::Write(path.into(), bytes.into()));
-    Ok(file)
+    Ok(())
+}
+
+/// Files of one folder that records name, and that are not synced yet.
+#[derive(Debug)]
+pub(crate) struct UnsyncedFiles {
+    folder: PathBuf,
+    names: Mutex<Vec<PathBuf>>,
+}
+
+impl UnsyncedFiles {
+    /// None yet.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), names: Mutex::default() }
+    }
+
+    /// Adds a file that was just written.
+    pub fn add(&self, path: &Path) {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
+
+    /// Syncs them and their folder.
+    fn sync(&self) -> io::Result<()> {
+        let paths = mem::take(&mut *self.names.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(first) = paths.first() else { return Ok(()) };
+        let is_synced = paths.len() > FEW && sync_file_system(&self.folder);
+        let mut all = Ok(());
+        for path in &paths {
+            // One that somebody has removed must not keep the others from the disk.
+            let synced = is_synced || {
+                let synced = File::open(path).and_then(|file| file.sync_all());
+                all = all.and(synced);
+                all.is_ok()
+            };
+            if synced {
+                journal::note(|| journal::Step::Sync(path.clone()));
+            }
+        }
+        if is_synced {
+            journal::note(|| journal::Step::SyncFolder(self.folder.clone()));
+            return Ok(());
+        }
+        sync_folder_of(first)?;
+        all
+    }
+}
+
+/// Syncs all that waits for the file system of a folder, once for all files: one after the other they would take milliseconds each. Says
+/// whether the system did so.
+#[cfg(target_os = "linux")]
+fn sync_file_system(folder: &Path) -> bool {
+    File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_: &Path) -> bool {
+    false
 }
 
 /// A file that grows, and is on the disk a second later. The end of it syncs what is left.
@@ -45,8 +113,10 @@ pub(crate) struct GrowingFile(Arc<SyncedFile>);
 struct SyncedFile {
     path: PathBuf,
     file: File,
-    /// Since the last sync; `None` before the first.
-    clock: Mutex<Option<Budget<'static>>>,
+    /// What its lines name.
+    named: Option<Arc<UnsyncedFiles>>,
+    /// Held while the file is synced.
+    syncing: Mutex<()>,
     /// Whether there is something to sync.
     is_dirty: AtomicBool,
     /// Whether a thread waits to do so.
@@ -54,11 +124,13 @@ struct SyncedFile {
 }
 
 impl GrowingFile {
-    pub fn new(path: &Path, file: File) -> Self {
+    /// The files that its lines name are synced before it.
+    pub fn new(path: &Path, file: File, named: Option<Arc<UnsyncedFiles>>) -> Self {
         Self(Arc::new(SyncedFile {
             path: path.to_owned(),
             file,
-            clock: Mutex::new(None),
+            named,
+            syncing: Mutex::new(()),
             is_dirty: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
         }))
@@ -73,69 +145,64 @@ impl GrowingFile {
         (&self.0.file).write_all(bytes)?;
         journal::note(|| journal::Step::Write(self.0.path.clone(), bytes.into()));
         self.0.is_dirty.store(true, Ordering::Release);
-        let since = {
-            let clock = self.0.clock.lock().unwrap_or_else(PoisonError::into_inner);
-            clock.map(|clock| clock.elapsed())
-        };
-        match since {
-            Some(since) if since < EVERY => self.sync_after(EVERY - since),
-            _ => return self.0.sync(),
-        }
+        self.sync_later();
         Ok(())
     }
 
-    /// Syncs a little later, unless that is under way.
-    fn sync_after(&self, wait: Duration) {
+    /// Syncs now.
+    #[cfg(test)]
+    pub fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
+    /// Syncs a second later, unless that is under way.
+    fn sync_later(&self) {
         if self.0.is_awaited.swap(true, Ordering::AcqRel) {
             return;
         }
         let file = Arc::clone(&self.0);
         thread::spawn(move || {
-            thread::sleep(wait);
+            thread::sleep(EVERY);
             file.is_awaited.store(false, Ordering::Release);
-            if let Err(error) = file.sync() {
-                log::warn!("{}: cannot be synced: {error}", file.path.display());
-            }
+            file.sync_or_warn();
         });
     }
 }
 
 impl Drop for GrowingFile {
     fn drop(&mut self) {
-        if let Err(error) = self.0.sync() {
-            log::warn!("{}: cannot be synced: {error}", self.0.path.display());
-        }
+        self.0.sync_or_warn();
     }
 }
 
 impl SyncedFile {
     fn sync(&self) -> io::Result<()> {
-        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
+        // Files of later lines may be among them, too. Those of the lines that are there are among them: each was added before its line.
+        let named = self.named.as_ref().map_or(Ok(()), |files| files.sync());
         // Pipes and the like cannot be synced, and need not be.
         if self.file.metadata()?.is_file() {
             self.file.sync_data()?;
         }
         journal::note(|| journal::Step::Sync(self.path.clone()));
-        *clock = Some(Budget::unlimited());
-        Ok(())
+        named
+    }
+
+    fn sync_or_warn(&self) {
+        if let Err(error) = self.sync() {
+            log::warn!("{}: cannot be synced: {error}", self.path.display());
+        }
     }
 }
 
-/// Gives a file its place.
+/// Gives a file its place, and syncs the directory.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    rename_all(&[(from, to)])
-}
-
-/// Gives files of one directory their places, which is then synced once.
-pub(crate) fn rename_all(files: &[(&Path, &Path)]) -> io::Result<()> {
-    for (from, to) in files {
-        fs::rename(from, to)?;
-        journal::note(|| journal::Step::Rename(from.into(), to.into()));
-    }
-    files.last().map_or(Ok(()), |(_, to)| sync_folder_of(to))
+    fs::rename(from, to)?;
+    journal::note(|| journal::Step::Rename(from.into(), to.into()));
+    sync_folder_of(to)
 }
 
 /// Makes the name of a file last that was just made.
@@ -204,7 +271,9 @@ mod tests {
     use crate::record::{AttackRecord, Contents, json, record};
     use crate::run::json_lines::{JsonLines, lines};
     use crate::run::manifest::Manifest;
-    use crate::run::whole_file::replace;
+
+    /// Records of a run.
+    const COUNT: usize = 3 + FEW + 2;
 
     /// A disk that keeps only what was synced: contents by file, names by directory.
     #[derive(Default)]
@@ -246,12 +315,21 @@ mod tests {
     /// What a run does for each record.
     fn run(directory: &Path) -> Vec<Step> {
         STEPS.set(Some(Vec::new()));
-        let manifest = Manifest::new(Contents::Attacks, &(), [(0, vec![1, 2, 3])]);
+        let manifest = Manifest::new(Contents::Attacks, &(), [(0, (1..=COUNT).collect())]);
         manifest.claim(directory).unwrap();
-        let mut records = JsonLines::open(&directory.join("results.jsonl")).unwrap();
-        for target in 1..=3 {
-            replace(&directory.join(format!("{target}.npy")), &[7; 100]).unwrap();
+        let files = Arc::new(UnsyncedFiles::new(directory));
+        let path = directory.join("results.jsonl");
+        let mut records = JsonLines::open_naming(&path, Some(Arc::clone(&files))).unwrap();
+        for target in 1..=COUNT {
+            let [path, partial] =
+                ["npy", "partial"].map(|end| directory.join(format!("{target}.{end}")));
+            write_unsynced(&path, &partial, &[7; 100]).unwrap();
+            files.add(&path);
             records.append(&record(0, target, "robust", "")).unwrap();
+            // As after a second: few files, and later more of them than are synced one after the other.
+            if [1, 3].contains(&target) {
+                records.sync().unwrap();
+            }
         }
         drop(records);
         STEPS.take().unwrap()
@@ -282,7 +360,7 @@ mod tests {
             // Records without a manifest could not be continued.
             let manifest = disk.names.get(&name("manifest.json"));
             assert!(found == 0 || manifest.is_some_and(|m| json::parse::<Manifest>(m).is_ok()));
-            assert!(lost_after < steps.len() || found == 3, "all in the end");
+            assert!(lost_after < steps.len() || found == COUNT, "all in the end");
         }
     }
 

@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::disk::{self, GrowingFile};
+use super::disk::{self, GrowingFile, UnsyncedFiles};
 use super::error::StoreError;
 use crate::record::json;
 
@@ -21,10 +22,18 @@ impl JsonLines {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_naming(path, None)
+    }
+
+    /// Opens a file whose lines name others: these are synced before it.
+    pub(crate) fn open_naming(
+        path: &Path,
+        named: Option<Arc<UnsyncedFiles>>,
+    ) -> Result<Self, StoreError> {
         let file = File::options().append(true).create(true).open(path);
         let file = file.map_err(StoreError::unwritable(path))?;
         disk::created(path).map_err(StoreError::unwritable(path))?;
-        Ok(Self(GrowingFile::new(path, file)))
+        Ok(Self(GrowingFile::new(path, file, named)))
     }
 
     /// Opens a file for more, and gives the lines that are understood. A line that was torn when its writer was killed is ended, so
@@ -42,25 +51,29 @@ impl JsonLines {
         Ok((opened, understood))
     }
 
-    /// Makes a file; `None` when there is one already.
-    pub(crate) fn create_new(path: &Path) -> Result<Option<Self>, StoreError> {
-        match File::create_new(path) {
-            Ok(file) => {
-                disk::created(path).map_err(StoreError::unwritable(path))?;
-                Ok(Some(Self(GrowingFile::new(path, file))))
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(source) => Err(StoreError::Unwritable { path: path.to_owned(), source }),
-        }
+    /// Syncs now.
+    #[cfg(test)]
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.0.sync()
     }
 
-    /// Appends a line, whole. It is on the disk a second later at the latest.
+    /// Appends a line, whole. A second later it is on the disk.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+        self.append_all(std::slice::from_ref(line))
+    }
+
+    /// The same with several lines at once.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn append_all(&mut self, lines: &[impl Serialize]) -> Result<(), StoreError> {
         let mut text = Vec::new();
-        let written = json::line(&mut text, line).and_then(|()| self.0.append(&text));
+        let mut lines = lines.iter();
+        let encoded = lines.try_for_each(|line| json::line(&mut text, line));
+        let written = encoded.and_then(|()| self.0.append(&text));
         written.map_err(StoreError::unwritable(self.0.path()))
     }
 }

@@ -1,8 +1,9 @@
 //! What belongs to records and lies beside them, always there before the record that names it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::disk::UnsyncedFiles;
 use super::error::StoreError;
 use super::npy;
 use super::sketch_file::SketchFile;
@@ -41,6 +42,11 @@ impl RecordFiles {
         let sketches = contents.has_sketches().then(|| SketchFile::open(folder, dims, earlier));
         let sketches = sketches.transpose()?.map(Mutex::new);
         Ok(Self { folder: folder.to_owned(), dims: dims.to_vec(), witnesses, sketches })
+    }
+
+    /// What has to be synced before the records that name it.
+    pub(crate) fn unsynced(&self) -> Option<Arc<UnsyncedFiles>> {
+        self.witnesses.as_ref().map(WitnessFiles::unsynced)
     }
 
     /// Stores a witness; pictures only where they are wanted, `picture` is given and the model's input is one.

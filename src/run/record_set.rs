@@ -12,6 +12,7 @@ use super::attempt::{attempt_files, folder_of};
 use super::error::StoreError;
 use super::json_lines::{JsonLine, lines};
 use super::manifest::Manifest;
+use super::npy;
 use super::shard::Shard;
 use super::sketch_file;
 use super::whole_file::replace;
@@ -45,12 +46,16 @@ pub struct RecordSet<R> {
 }
 
 impl<R: Resumable> RecordSet<R> {
-    /// Reads what is finished, out of every file in the directory. What is damaged or was cancelled is yet to be done.
+    /// Reads what is finished, out of every file in the directory. What is damaged or was cancelled is yet to be done, and so is what has lost
+    /// its witness in a power loss.
     ///
     /// # Errors
     /// When a file cannot be read, two records contradict each other, or one is about something that was not asked for.
     pub fn read(directory: &Path, manifest: &Manifest) -> Result<Self, StoreError> {
-        let finished = |parsed: io::Result<R>| Ok(parsed.ok().filter(Resumable::is_finished));
+        let finished = |file: &Path, parsed: io::Result<R>| {
+            let folder = folder_of(directory, file);
+            Ok(parsed.ok().filter(|record| record.is_finished() && has_witness(&folder, record)))
+        };
         Self::gather(directory, Some(manifest), finished)
     }
 
@@ -62,13 +67,13 @@ impl<R: Resumable> RecordSet<R> {
         directory: &Path,
         manifest: Option<&Manifest>,
     ) -> Result<Self, StoreError> {
-        Self::gather(directory, manifest, |parsed| parsed.map(Some))
+        Self::gather(directory, manifest, |_, parsed| parsed.map(Some))
     }
 
     fn gather(
         directory: &Path,
         manifest: Option<&Manifest>,
-        wanted: impl Fn(io::Result<R>) -> io::Result<Option<R>>,
+        wanted: impl Fn(&Path, io::Result<R>) -> io::Result<Option<R>>,
     ) -> Result<Self, StoreError> {
         let asked: Option<BTreeSet<Key>> = manifest.map(|manifest| manifest.keys(None).collect());
         let mut gathered = Self { from_key: BTreeMap::new() };
@@ -76,7 +81,7 @@ impl<R: Resumable> RecordSet<R> {
         for file in own.into_iter().chain(attempt_files(directory)?) {
             let text = fs::read(&file).map_err(StoreError::unreadable(&file))?;
             for JsonLine { number, bytes, parsed } in lines(&text) {
-                let record = match wanted(parsed) {
+                let record = match wanted(&file, parsed) {
                     Ok(Some(record)) => record,
                     Ok(None) => continue,
                     Err(source) => {
@@ -165,4 +170,14 @@ impl<R: Resumable> RecordSet<R> {
         }
         replace(&own, &text)
     }
+}
+
+/// Whether the witness that a record names is there, whole; or it names none.
+fn has_witness(folder: &Path, record: &impl Resumable) -> bool {
+    let Some((_, name)) = record.stored_witness() else { return true };
+    let is_whole = npy::is_whole(&folder.join(name));
+    if !is_whole {
+        log::warn!("{}: the adversary's file is not whole: it is searched again", record.key());
+    }
+    is_whole
 }

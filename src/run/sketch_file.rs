@@ -25,28 +25,46 @@ const SCHEMA: &str = "rw-adv/sketches/1";
 const FILE: &str = "sketches.jsonl";
 
 /// A line of the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum SketchLine {
+enum SketchLine<'s> {
     Head {
         schema: String,
         picture: Option<PictureSize>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         dims: Option<Vec<usize>>,
     },
     Sketch {
         image: usize,
         target: usize,
         #[serde(flatten)]
-        sketch: Sketch,
+        sketch: &'s Sketch,
     },
     Original {
         image: usize,
         original: String,
         /// Where values are not those of the bytes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         values: Option<String>,
     },
+}
+
+/// Any line of the file, as it is read: with this a line is read at once, while the variants would be tried one after the other.
+#[derive(Debug, Deserialize)]
+struct StoredLine {
+    picture: Option<PictureSize>,
+    dims: Option<Vec<usize>>,
+    image: Option<usize>,
+    target: Option<usize>,
+    original: Option<String>,
+    values: Option<String>,
+    changes: Option<String>,
+    #[serde(default)]
+    largest: Vec<(usize, f32, f32)>,
+    #[serde(default)]
+    curve: Vec<(f64, f64)>,
+    exact: Option<String>,
+    bytes: Option<String>,
 }
 
 /// Where sketches are written, one run's.
@@ -54,6 +72,8 @@ enum SketchLine {
 pub struct SketchFile {
     lines: JsonLines,
     layout: Option<PictureLayout>,
+    /// What bytes mean to the network.
+    pixels: Vec<f32>,
     /// Images whose original is in the file.
     seen: BTreeSet<usize>,
 }
@@ -69,7 +89,8 @@ impl SketchFile {
         earlier.dims = Some(dims.to_vec());
         store(&earlier, folder)?;
         let lines = JsonLines::open(&folder.join(FILE))?;
-        Ok(Self { lines, layout, seen: earlier.originals.into_keys().collect() })
+        let pixels = (0..=255u8).map(|byte| f32::from(byte) / 255.0).collect();
+        Ok(Self { lines, layout, pixels, seen: earlier.originals.into_keys().collect() })
     }
 
     /// Adds a sketch, and the image's original if it is the first.
@@ -83,19 +104,21 @@ impl SketchFile {
         sketch: &Sketch,
     ) -> Result<(), StoreError> {
         let image = sample.index;
+        let mut lines = Vec::with_capacity(2);
         if let Some(layout) = self.layout
             && self.seen.insert(image)
         {
             let bytes: Vec<u8> =
                 picture_places(&layout).map(|at| nearest_byte(sample.pixels[at])).collect();
             let shown = || picture_places(&layout).map(|at| sample.pixels[at]);
-            let is_shown = shown().zip(&bytes).all(|(x, &b)| x == f32::from(b) / 255.0);
+            let is_shown = shown().zip(&bytes).all(|(x, &b)| x == self.pixels[usize::from(b)]);
             let exact = || BASE64.encode(shown().flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
             let values = (!is_shown).then(exact);
             let original = BASE64.encode(bytes);
-            self.lines.append(&SketchLine::Original { image, original, values })?;
+            lines.push(SketchLine::Original { image, original, values });
         }
-        self.lines.append(&SketchLine::Sketch { image, target, sketch: sketch.clone() })
+        lines.push(SketchLine::Sketch { image, target, sketch });
+        self.lines.append_all(&lines)
     }
 }
 
@@ -111,7 +134,7 @@ pub(crate) fn read(folder: &Path) -> Result<Sketches, StoreError> {
     };
     let mut all = Sketches::default();
     for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        match json::parse(line) {
+        match json::parse::<StoredLine>(line) {
             Ok(line) => add(&mut all, line),
             Err(error) => log::info!("{}: a sketch is left out: {error}", path.display()),
         }
@@ -138,30 +161,31 @@ fn text(sketches: &Sketches) -> io::Result<Vec<u8>> {
         json::line(&mut text, &SketchLine::Original { image, original, values })?;
     }
     for (&(image, target), sketch) in &sketches.sketches {
-        json::line(&mut text, &SketchLine::Sketch { image, target, sketch: sketch.clone() })?;
+        json::line(&mut text, &SketchLine::Sketch { image, target, sketch })?;
     }
     Ok(text)
 }
 
-fn add(all: &mut Sketches, line: SketchLine) {
-    match line {
-        SketchLine::Head { picture, dims, .. } => {
-            all.size = all.size.or(picture);
-            all.dims = all.dims.take().or(dims);
-        }
-        SketchLine::Sketch { image, target, sketch } => {
-            all.sketches.insert((image, target), sketch);
-        }
-        SketchLine::Original { image, original, values: exact } => {
-            let values = all.size.map(|size| size.values());
-            let exact = exact.and_then(|exact| BASE64.decode(exact).ok());
-            let whole = |exact: &Vec<u8>| Some(exact.len()) == values.map(|values| 4 * values);
-            all.exact_originals.extend(exact.filter(whole).map(|exact| (image, exact)));
-            let bytes = BASE64.decode(original).ok();
-            if let Some(bytes) = bytes.filter(|bytes| Some(bytes.len()) == values) {
-                all.originals.insert(image, bytes);
-            }
-        }
+fn add(all: &mut Sketches, line: StoredLine) {
+    let StoredLine { picture, dims, image, target, original, values: exact_values, .. } = line;
+    let StoredLine { changes, largest, curve, exact, bytes, .. } = line;
+    let Some(image) = image else {
+        all.size = all.size.or(picture);
+        all.dims = all.dims.take().or(dims);
+        return;
+    };
+    if let Some(target) = target {
+        let sketch = Sketch { changes, largest, curve, exact, bytes };
+        all.sketches.insert((image, target), sketch);
+        return;
+    }
+    let values = all.size.map(|size| size.values());
+    let exact = exact_values.and_then(|exact| BASE64.decode(exact).ok());
+    let whole = |exact: &Vec<u8>| Some(exact.len()) == values.map(|values| 4 * values);
+    all.exact_originals.extend(exact.filter(whole).map(|exact| (image, exact)));
+    let bytes = original.and_then(|original| BASE64.decode(original).ok());
+    if let Some(bytes) = bytes.filter(|bytes| Some(bytes.len()) == values) {
+        all.originals.insert(image, bytes);
     }
 }
 

@@ -1,7 +1,8 @@
 //! The result directory: opened before anything is computed, each record on disk as soon as it is known.
 //!
 //! A record is whole or absent, whenever the process is killed: its witness's files and its sketch are in place before it is appended,
-//! with a single write, and what a killed process left of a line is dropped when the directory is opened again.
+//! with a single write, and what a killed process left of a line is dropped when the directory is opened again. So is a record whose
+//! witness did not survive a power loss: witnesses are synced together, before the records of the same second.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,6 +107,7 @@ impl Store {
         let Attempt { records, folder } = Attempt::begin(directory, shard)?;
         let words = ModelWords { dims, class_names: &manifest.class_names() };
         let files = RecordFiles::open(R::CONTENTS, &folder, words, pictures, Sketches::default())?;
+        let records = JsonLines::open_naming(&records, files.unsynced())?;
         let directory = directory.to_owned();
         let store = Self { directory, records, is_attempt: true, _lock: None };
         Ok(OpenStore { store, files, finished })
@@ -127,7 +129,8 @@ impl Store {
         let words = ModelWords { dims, class_names: &manifest.class_names() };
         let files = RecordFiles::open(R::CONTENTS, directory, words, pictures, earlier)?;
         finished.store(directory, manifest)?;
-        let records = JsonLines::open(&directory.join(R::CONTENTS.file()))?;
+        let file = directory.join(R::CONTENTS.file());
+        let records = JsonLines::open_naming(&file, files.unsynced())?;
         let directory = directory.to_owned();
         let store = Self { directory, records, is_attempt: false, _lock: Some(lock) };
         Ok(OpenStore { store, files, finished })
@@ -167,7 +170,8 @@ fn holds_results(directory: &Path) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::record::AttackRecord;
+    use crate::record::{AttackRecord, record};
+    use crate::run::npy;
 
     #[test]
     fn earlier_results_are_never_overwritten() {
@@ -188,5 +192,31 @@ mod tests {
         open(&path, OpenMode::New).expect("parents are made");
         assert!(matches!(open(&path, OpenMode::New), Err(StoreError::Begun(_))));
         open(&path, OpenMode::Resume).expect("the same work");
+    }
+
+    #[test]
+    fn a_record_that_lost_its_witness_is_yet_to_be_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let manifest = Manifest::new(Contents::Attacks, &(), [(4, vec![1, 2, 3, 5])]);
+        let open = || {
+            let mode = OpenMode::Resume;
+            Store::open::<AttackRecord>(path, &manifest, mode, &[2, 2], Pictures::None).unwrap()
+        };
+        let file = npy::encode(&[2, 2], &[0.0f32; 4]);
+        let OpenStore { mut store, files, .. } = open();
+        // Torn, empty, missing and whole.
+        let stored = [Some(&file[..20]), Some(&[]), None, Some(&file[..])];
+        for (target, bytes) in [1, 2, 3, 5].into_iter().zip(stored) {
+            let name = format!("adversarial/4_c0_w{target}.npy");
+            if let Some(bytes) = bytes {
+                fs::write(path.join(&name), bytes).unwrap();
+            }
+            let more = format!(r#","margin":1.0,"npy":"{name}""#);
+            store.keep(&record(4, target, "adversarial", &more)).unwrap();
+        }
+        drop((store, files));
+        let left: Vec<usize> = open().finished.records().map(|record| record.target).collect();
+        assert_eq!(left, [5]);
     }
 }

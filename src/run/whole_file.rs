@@ -1,9 +1,8 @@
-//! Files that are whole or absent, whenever the process is killed or, if they are synced, the power fails: written beside their place, then
-//! moved.
+//! Files that are whole or absent, whenever the process is killed or the power fails: written beside their place, then moved.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::disk;
@@ -27,37 +26,6 @@ pub(crate) fn replace_through(path: &Path, partial: &Path, bytes: &[u8]) -> Resu
         let _ = fs::remove_file(partial);
         StoreError::Unwritable { path: path.to_owned(), source }
     })
-}
-
-/// A file that is to be written: its place, where it is written first, and what it holds.
-pub(crate) struct NewFile {
-    pub path: PathBuf,
-    pub partial: PathBuf,
-    pub bytes: Vec<u8>,
-    /// Whether it has to survive a power loss.
-    pub is_synced: bool,
-}
-
-/// Writes files of one directory, each whole or not at all; after a power loss that is true of synced ones only. The directory is synced once, for all of them.
-pub(crate) fn replace_all(files: &[NewFile]) -> Result<(), StoreError> {
-    let unwritable = |path: &Path| {
-        let path = path.to_owned();
-        move |source| StoreError::Unwritable { path, source }
-    };
-    let write = |file: &NewFile| {
-        let write = if file.is_synced { disk::write } else { disk::write_unsynced };
-        write(&file.partial, &file.bytes).map_err(unwritable(&file.path))
-    };
-    let places: Vec<(&Path, &Path)> =
-        files.iter().map(|file| (file.partial.as_path(), file.path.as_path())).collect();
-    let Some(first) = files.first() else { return Ok(()) };
-    let written = files.iter().try_for_each(write);
-    let placed = written.and_then(|()| disk::rename_all(&places).map_err(unwritable(&first.path)));
-    if placed.is_err() {
-        // Where there is nothing to remove, nothing is left to do.
-        files.iter().for_each(|file| drop(fs::remove_file(&file.partial)));
-    }
-    placed
 }
 
 /// Removes what killed processes left of files in a directory, if it was last written to at least so long ago.

@@ -1,18 +1,22 @@
 //! The files of one witness in `adversarial/`, as numbers (`.npy`) and, where the model's input is a picture, as pictures:
 //! the witness `IMAGE_cC_wW`, the signed difference `IMAGE_cC_wW_difference`, and once per image the original `IMAGE`;
-//! `IMAGE_cC_wW_strip.png` shows all three. Where classes have names, these files speak them: `IMAGE_cat_to_dog`. [`Pictures`] says which pictures are wanted.
+//! `IMAGE_cC_wW_strip.png` shows all three. Where classes have names, these files speak them: `IMAGE_cat_to_dog`. [`Pictures`] says which of them are wanted:
+//! a file costs as much as a tenth of a short search.
 //!
 //! Originals and witnesses are stored as the `f32` numbers they are. Differences are `f64`: subtracting in `f32` would
 //! round, in `f64` original + difference is the witness exactly unless a value lies between 0 and 2⁻³⁰ (then to 2⁻⁵⁴), and
 //! the distance of the record is the norm of just these numbers.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::disk::{self, UnsyncedFiles};
 use super::error::StoreError;
 use super::npy;
-use super::whole_file::{NewFile, PARTIAL, replace_all};
+use super::whole_file::PARTIAL;
 use crate::data::{Classes, PictureLayout};
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
@@ -22,15 +26,15 @@ use crate::report::png;
 /// The folder in the result directory.
 const FOLDER: &str = "adversarial";
 
-/// Which pictures are stored. Numbers always are.
+/// Which files are stored beside a witness's own numbers, which always are. All of them follow from these and from the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pictures {
     /// None.
     None,
-    /// The witness alone.
-    Adversaries,
-    /// Original, witness, difference, and the three side by side.
+    /// The witness's picture.
     #[default]
+    Adversaries,
+    /// Original and difference, as numbers, and pictures of original, witness, difference, and the three side by side.
     All,
 }
 
@@ -115,6 +119,10 @@ pub struct WitnessFiles {
     dims: Vec<usize>,
     /// Where the input is a picture and pictures are wanted.
     layout: Option<PictureLayout>,
+    /// Witnesses that are not synced yet.
+    unsynced: Arc<UnsyncedFiles>,
+    /// Images whose originals are there.
+    originals: Mutex<BTreeSet<usize>>,
     pictures: Pictures,
     /// What classes are called; none, if they have no names.
     class_names: Vec<String>,
@@ -143,11 +151,25 @@ impl WitnessFiles {
     ) -> Result<Self, StoreError> {
         let folder = results.join(FOLDER);
         let made = fs::create_dir_all(&folder).and_then(|()| remove_partial(&folder));
+        let unsynced = Arc::new(UnsyncedFiles::new(&folder));
         made.map_err(|source| StoreError::Unwritable { path: folder, source })?;
         let layout = PictureLayout::from_dims(dims).filter(|_| pictures != Pictures::None);
         let file_names = Classes::file_names(class_names);
-        let (root, class_names) = (results.to_owned(), class_names.to_vec());
-        Ok(Self { root, dims: dims.to_vec(), layout, pictures, class_names, file_names })
+        Ok(Self {
+            root: results.to_owned(),
+            dims: dims.to_vec(),
+            layout,
+            unsynced,
+            originals: Mutex::default(),
+            pictures,
+            class_names: class_names.to_vec(),
+            file_names,
+        })
+    }
+
+    /// What has to be synced before the records that name it.
+    pub(crate) fn unsynced(&self) -> Arc<UnsyncedFiles> {
+        Arc::clone(&self.unsynced)
     }
 
     /// What the names of a witness's files begin with: `4_cat_to_dog`, or `4_c3_w5` where classes have no names.
@@ -175,45 +197,69 @@ impl WitnessFiles {
     ) -> Result<SavedWitness, StoreError> {
         let stem = self.stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
-        let mut files = Vec::new();
-        let mut write = |name: &str, bytes: Vec<u8>| files.push((name.to_owned(), bytes));
         let pixels = witness.point().values();
-        write(&exact, npy::encode(&self.dims, pixels));
-        let pairs = pixels.iter().zip(original);
-        let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
-        write(&format!("{stem}_difference.npy"), npy::encode(&self.dims, &difference));
-        write(&format!("{FOLDER}/{image}.npy"), npy::encode(&self.dims, original));
-        let mut saved = SavedWitness { npy: exact, png: None };
-        if let (Some(layout), Some(picture)) = (&self.layout, picture) {
-            let drawn = format!("{stem}.png");
-            write(&drawn, png::picture(layout, picture.bytes()));
-            saved.png = Some(drawn);
-            if self.pictures == Pictures::All {
-                let original: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
-                let difference = png::difference(layout, &original, picture.bytes());
-                write(&format!("{stem}_difference.png"), difference);
+        let mut files = vec![(exact.clone(), npy::encode(&self.dims, pixels))];
+        let layout = self.layout.as_ref().zip(picture);
+        let drawn = layout.map(|_| format!("{stem}.png"));
+        if let (Some((layout, picture)), Some(drawn)) = (layout, &drawn) {
+            files.push((drawn.clone(), png::picture(layout, picture.bytes())));
+        }
+        if self.pictures == Pictures::All {
+            let pairs = pixels.iter().zip(original);
+            let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
+            files.push((format!("{stem}_difference.npy"), npy::encode(&self.dims, &difference)));
+            if let Some((layout, picture)) = layout {
+                let bytes: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
+                let difference = png::difference(layout, &bytes, picture.bytes());
+                files.push((format!("{stem}_difference.png"), difference));
                 let change = change_text((predicted.0, target.0), &self.class_names);
                 let margin = witness.point().value();
                 let caption = format!("image {image}: {change}, margin {margin:.2}");
-                let strip = png::strip(layout, &original, picture.bytes(), Some(&caption));
-                write(&format!("{stem}_strip.png"), strip);
-                write(&format!("{FOLDER}/{image}.png"), png::picture(layout, &original));
+                let strip = png::strip(layout, &bytes, picture.bytes(), Some(&caption));
+                files.push((format!("{stem}_strip.png"), strip));
             }
         }
-        self.write(&stem, files)?;
-        Ok(saved)
+        self.write(&files)?;
+        if self.pictures == Pictures::All {
+            self.save_original(image, original, layout.map(|(layout, _)| layout))?;
+        }
+        self.unsynced.add(&self.root.join(&exact));
+        Ok(SavedWitness { npy: exact, png: drawn })
     }
 
-    /// Writes files, each whole or not at all. No other thread has the same `stem`: the original is written for every target of an image,
-    /// by several threads at a time.
-    fn write(&self, stem: &str, files: Vec<(String, Vec<u8>)>) -> Result<(), StoreError> {
-        let new_file = |(k, (name, bytes)): (usize, (String, Vec<u8>))| {
-            let partial = self.root.join(format!("{stem}.{k}.{PARTIAL}"));
-            // The adversary itself comes first; all else follows from it and from the image.
-            NewFile { path: self.root.join(name), partial, bytes, is_synced: k == 0 }
-        };
-        let files: Vec<NewFile> = files.into_iter().enumerate().map(new_file).collect();
-        replace_all(&files)
+    /// Stores an image itself, unless this was done for another target.
+    fn save_original(
+        &self,
+        image: usize,
+        original: &[f32],
+        layout: Option<&PictureLayout>,
+    ) -> Result<(), StoreError> {
+        // Whoever finds the image there may rely on its files: so they are written while others wait.
+        let mut images = self.originals.lock().unwrap_or_else(PoisonError::into_inner);
+        if !images.insert(image) {
+            return Ok(());
+        }
+        let mut files = vec![(format!("{FOLDER}/{image}.npy"), npy::encode(&self.dims, original))];
+        if let Some(layout) = layout {
+            let bytes: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
+            files.push((format!("{FOLDER}/{image}.png"), png::picture(layout, &bytes)));
+        }
+        self.write(&files)
+    }
+
+    /// Writes files that belong together. If one cannot be written, none is left.
+    fn write(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+        for (name, bytes) in files {
+            let path = self.root.join(name);
+            let partial = path.with_extension(PARTIAL);
+            if let Err(source) = disk::write_unsynced(&path, &partial, bytes) {
+                // Where there is nothing to remove, nothing is left to do.
+                let _ = fs::remove_file(partial);
+                files.iter().for_each(|(name, _)| drop(fs::remove_file(self.root.join(name))));
+                return Err(StoreError::Unwritable { path, source });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -330,7 +376,6 @@ mod tests {
     fn only_the_pictures_that_are_wanted_are_stored() {
         let original = [0.0, 0.2, 0.4, 1.0];
         let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
-        let numbers = ["17.npy", "17_c0_w1.npy", "17_c0_w1_difference.npy"];
         for (pictures, drawn) in
             [(Pictures::None, None), (Pictures::Adversaries, Some("17_c0_w1.png"))]
         {
@@ -339,14 +384,37 @@ mod tests {
             let labels = (Label(0), Label(1));
             let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
             assert_eq!(saved.png, drawn.map(|name| format!("adversarial/{name}")));
-            let mut expected: Vec<&str> = numbers.into_iter().chain(drawn).collect();
-            expected.sort();
+            let expected: Vec<&str> = ["17_c0_w1.npy"].into_iter().chain(drawn).collect();
             assert_eq!(names(folder.path()), expected);
             // Another run may take over what there is.
             let other = tempfile::tempdir().unwrap();
             adopt(folder.path(), other.path(), (17, saved.npy.clone())).unwrap();
             assert_eq!(names(other.path()), expected);
         }
+    }
+
+    #[test]
+    fn an_original_is_stored_once_and_a_file_that_is_there_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let original = [0.0, 0.2, 0.4, 1.0];
+        let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
+        let files = WitnessFiles::create(folder.path(), unnamed(&[2, 2]), Pictures::All).unwrap();
+        let save = |target| {
+            let labels = (Label(0), Label(target));
+            files.save(17, labels, &original, &witness, picture.as_ref()).unwrap()
+        };
+        save(1);
+        let (first, at) = (folder.path().join("adversarial"), |name| {
+            fs::read(folder.path().join("adversarial").join(name)).unwrap()
+        });
+        fs::write(first.join("17.npy"), "untouched").unwrap();
+        fs::write(first.join("17_c0_w1.npy"), "torn").unwrap();
+        save(2);
+        save(1);
+        assert_eq!(at("17.npy"), b"untouched");
+        assert_eq!(at("17_c0_w1.npy"), at("17_c0_w2.npy"));
+        assert!(npy::is_whole(&first.join("17_c0_w1.npy")));
+        assert!(names(folder.path()).iter().all(|name| !name.ends_with(PARTIAL)));
     }
 
     #[test]

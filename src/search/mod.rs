@@ -10,6 +10,7 @@ mod first_climb;
 mod frank_wolfe;
 mod incumbent;
 mod integers;
+mod long_walks;
 mod method;
 mod options;
 mod relaxed_starts;

@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::long_walks::has_long_walks;
 use super::method::Method;
 use super::relaxed_starts::RelaxedStarts;
 use super::sampling::{draw, pull_back, random_point};
@@ -31,9 +32,6 @@ const START_COST: f64 = 2000.0;
 const CLIMB_PASSES: usize = 15;
 const BOX_CLIMB_PASSES: usize = 200;
 
-/// From so many entries on, region LPs in a box are large and walks there are long.
-const LARGE_BOX: usize = 10_000;
-
 /// Kinds of starts, whether they are climbed from or walked from as they are, and in how many of those that come to new regions there is one
 /// gain. Fixed, and not learnt from other problems, so that an answer does not depend on what was solved before. Measured without the first
 /// start over 50 images of 2×500 and 100 of 2×50, Δ = 5.
@@ -50,7 +48,8 @@ const STARTS_PER_GAIN: [(StartKind, bool, f64); 7] = [
 /// A kind of start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StartKind {
-    /// The set's centre. The first start climbs from it; the second walks from it, but not in a box, where such walks are long.
+    /// The set's centre. The first start climbs from it; the second walks from it, but not in a box or a large network, where such walks are
+    /// long.
     Centre,
     /// The best point if a random pattern held everywhere; the pattern is biased towards what helps the objective.
     Pattern,
@@ -150,7 +149,7 @@ impl<'s, 'p> Starts<'s, 'p> {
     /// No start is made yet.
     pub fn new(task: &'s SearchTask<'s, 'p>) -> Self {
         let (problem, method) = (task.problem, task.options.method);
-        let has_long_walks = is_large_box(problem);
+        let has_long_walks = has_long_walks(problem);
         let wanted = |score: &StartScore| {
             let as_it_is = score.kind == StartKind::Relaxed || !has_long_walks;
             score.climb || (method == Method::Rw && as_it_is)
@@ -232,7 +231,9 @@ impl<'s, 'p> Starts<'s, 'p> {
         match (self.method, self.made) {
             (Method::Paper, _) => (StartKind::Relaxed, false),
             (_, 0) => (StartKind::Centre, true),
-            (Method::Rw, 1) if !self.problem.set.is_box() => (StartKind::Centre, false),
+            (Method::Rw, 1) if !self.problem.set.is_box() && !has_long_walks(self.problem) => {
+                (StartKind::Centre, false)
+            }
             _ => {
                 let (may_relax, all_alike) = (self.may_relax(), self.takes_all_alike());
                 let weight = |score: &StartScore| match score.kind {
@@ -308,12 +309,6 @@ fn relaxation_cost(problem: &Problem) -> f64 {
     let neurons = problem.network.relu_count() as f64;
     let moved = if problem.set.is_box() { problem.network.inputs() as f64 } else { 0.0 };
     0.5 * (neurons + moved) * (2.0 * neurons + moved)
-}
-
-/// Whether region LPs are large and walks long: in a box of a larger network.
-pub(super) fn is_large_box(problem: &Problem) -> bool {
-    let network = &problem.network;
-    problem.set.is_box() && network.relu_count() * network.inputs() >= LARGE_BOX
 }
 
 /// Backward from the objective: at each layer a pattern is drawn, and what arrives at the input is the gradient that

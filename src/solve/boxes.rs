@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::options::BranchLimits;
 use super::solver::Solver;
 use crate::bounds::{
-    Arithmetic, BoundLimits, BoundedBox, BoxBounds, BoxQuestions, BoxScratch, SplitBy,
+    Arithmetic, BoundLimits, BoundedBox, BoxBounds, BoxQuestions, BoxScratch, Cover, SplitBy,
 };
 use crate::branch::{BoxTree, BoxTreeOptions, BranchResult, BranchStop, TreeEvent};
 use crate::budget::Budget;
 use crate::network::Network;
 use crate::observer::{Observer, Phase};
 use crate::problem::{Candidate, Conjunction};
-use crate::proof::BoxTreeProof;
+use crate::proof::{BoxTreeProof, Certificate};
 use crate::sets::InputSet;
 
 /// A bound that is told without its constant, and gets it back, loses this much of the constant's magnitude at most.
@@ -80,10 +80,35 @@ impl BoxDecider {
         let limits = BoundLimits { cutoff, budget: Some(budget) };
         let (bounds, root) = make(network, set, questions, kind, limits, &mut scratch);
         let options = BoxTreeOptions { nodes, cutoff, memory: OPEN_NODES, parallel };
-        let (bounds, first) = (Arc::new(bounds), root.clone());
-        let tree = BoxTree::new(Arc::clone(&bounds), root, options, budget);
-        let time = budget.elapsed() - begun;
-        Self { tree, bounds, root: first, options, witness: None, time }
+        let mut decider = Self::of_root(Arc::new(bounds), root, options, budget);
+        decider.time = budget.elapsed() - begun;
+        decider
+    }
+
+    /// Begins with bounds that are made already.
+    pub fn of_root(
+        bounds: Arc<BoxBounds>,
+        root: BoundedBox,
+        options: BoxTreeOptions,
+        budget: &Budget,
+    ) -> Self {
+        let tree = BoxTree::new(Arc::clone(&bounds), root.clone(), options, budget);
+        Self { tree, bounds, root, options, witness: None, time: Duration::ZERO }
+    }
+
+    /// The bounds of the whole box, and how its tree is grown.
+    pub fn root(&self) -> (&BoxBounds, &BoundedBox, BoxTreeOptions) {
+        (&self.bounds, &self.root, self.options)
+    }
+
+    /// Nodes bounded by the tree.
+    pub fn nodes(&self) -> usize {
+        self.tree.nodes()
+    }
+
+    /// What covers the box.
+    pub fn cover(&self) -> &Cover<Certificate> {
+        self.tree.cover()
     }
 
     /// Bounds the whole box once more, with more work, and begins again from there, if that is lower.
@@ -95,7 +120,9 @@ impl BoxDecider {
         if let Some((bounds, root)) = again
             && root.bound.value() < self.tree.bound()
         {
-            self.tree = BoxTree::new(Arc::new(bounds), root, self.options, budget);
+            let bounds = Arc::new(bounds);
+            self.tree = BoxTree::new(Arc::clone(&bounds), root.clone(), self.options, budget);
+            (self.bounds, self.root) = (bounds, root);
         }
         self.time += budget.elapsed() - begun;
     }

@@ -4,6 +4,7 @@
 //! them. All images, radii, `maximize` problems and property files come through here.
 
 mod answer;
+mod bottleneck;
 mod boxes;
 mod error;
 mod known;

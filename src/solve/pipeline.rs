@@ -25,6 +25,10 @@ use crate::tolerance::OPTIMAL_GAP;
 /// Nodes of a tree before the search, where a verdict is wanted: easy cases are decided by fewer, in less time than a search takes.
 const NODES_BEFORE_SEARCH: usize = 24;
 
+/// Neurons are bounded again, with lines that are tight where the bound of the objective is attained, unless more than so many times what it gains
+/// from the centre on is missing. (Where most of it is the constant, as behind many layers, it says nothing either way.)
+const HOPELESS: f64 = 4.0;
+
 /// The pipeline at work on one objective.
 pub(super) struct Pipeline<'s> {
     solver: &'s Solver,
@@ -159,7 +163,7 @@ impl<'s> Pipeline<'s> {
         let known = ascended.as_ref().map_or(f64::NEG_INFINITY, |found| found.best.margin);
         let gap = self.solver.options.gap().min(OPTIMAL_GAP);
         let effort = BoundOptions { cutoff: known + 0.5 * gap, ..BoundOptions::default() };
-        let proven = self.solver.prove(linear, &self.problem, &effort, f64::INFINITY, &half());
+        let proven = self.solver.prove(linear, &self.problem, &effort, HOPELESS, &half());
         let bound = proven.bound.value();
         let mut bounds = vec![proven];
         if let Some(cutoff) = self.cutoff().filter(|cutoff| bound < *cutoff) {

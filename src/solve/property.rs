@@ -4,6 +4,7 @@
 //! Cheap steps come first, for all conjunctions: one that has a witness ends the work on the others.
 
 use super::answer::{Solution, Stop};
+use super::bottleneck::{BottleneckResult, decide_in_halves};
 use super::boxes::{BoxDecider, first_slice};
 use super::error::SolveError;
 use super::known::Known;
@@ -208,6 +209,29 @@ impl Asked<'_> {
         open.iter().enumerate().rev().find_map(found)
     }
 
+    /// Decides a tree's questions in two halves, if the network has a bottleneck; bounds the whole box again; and tries once more what could not be
+    /// asked before. Whether the tasks are decided.
+    fn work_in_halves(
+        &self,
+        tasks: &mut [Task],
+        open: &[usize],
+        decider: &mut BoxDecider,
+        budget: &Budget,
+    ) -> bool {
+        let (network, middle) = (self.solver.judge.network(), middle(self.solver));
+        let ask = |decider: &BoxDecider| {
+            decide_in_halves(decider, network, &middle, &budget.half(), self.observer)
+        };
+        let first = ask(decider);
+        let is_asked = first.as_ref().is_some_and(|result| result.is_asked);
+        if add_halves(tasks, open, first) {
+            return true;
+        }
+        decider.strengthen(budget);
+        let second = if is_asked || budget.is_spent() { None } else { ask(decider) };
+        add_halves(tasks, open, second)
+    }
+
     /// The same where the set is a box: one tree for all tasks. `None` if it is none.
     fn work_on_box(
         &self,
@@ -239,7 +263,9 @@ impl Asked<'_> {
             if let Some(at) = self.search(tasks, &open, &budget.tenth()) {
                 return Some(Some(at));
             }
-            decider.strengthen(budget);
+            if self.work_in_halves(tasks, &open, &mut decider, budget) {
+                return Some(None);
+            }
             stop = grow(&mut decider, budget);
         }
         // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
@@ -264,6 +290,22 @@ impl Asked<'_> {
         }
         Some(None)
     }
+}
+
+/// Adds what came of deciding open tasks in two halves. Whether they are decided.
+fn add_halves(tasks: &mut [Task], open: &[usize], result: Option<BottleneckResult>) -> bool {
+    let Some(BottleneckResult { bound, nodes, .. }) = result else { return false };
+    if let Some(first) = open.first() {
+        tasks[*first].known.get_or_insert_with(Known::nothing).tree.nodes += nodes;
+    }
+    let Some(bound) = bound else { return false };
+    for &at in open {
+        let task = &mut tasks[at];
+        let constant = task.objective.constant;
+        let bound = if constant == 0.0 { bound } else { bound.plus(-constant) };
+        task.known.get_or_insert_with(Known::nothing).add_shared(bound, Stop::Robust);
+    }
+    true
 }
 
 /// The tasks that are not decided, those with the lowest bounds first.

@@ -3,9 +3,14 @@
 //! Over a box a linear function is largest at a corner that is read off its signs. Intervals of a part with cuts hold for those points only
 //! that have the property: no others matter.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::affine::StepErrors;
 use crate::network::Network;
 use crate::number::Number;
+use crate::property::NeuronBound;
+use crate::quadratic::Listed;
 use crate::region::{Failure, checked};
 use crate::relax::{Interval, State};
 use crate::slopes::Slopes;
@@ -40,28 +45,39 @@ pub struct BoxPart<N> {
     pub cuts: Vec<InputLine<N>>,
 }
 
-/// A network, and the slopes that its neurons are bounded with.
-pub struct BoxProblem<N> {
+/// A network, and what its neurons are bounded with.
+pub struct BoxProblem<'t, N> {
     pub network: Network<N>,
+    /// What bounds them over the whole box, one time after the other. Parts have the slopes of the last time.
+    pub whole: Vec<Whole<'t>>,
+}
+
+/// What neurons are bounded with.
+#[derive(Clone)]
+pub struct Whole<'t> {
     /// For each hidden layer and neuron the slopes for its largest and for its least value.
     pub slopes: Vec<Vec<Option<[Slopes; 2]>>>,
     /// Whether there are any.
     pub is_sloped: bool,
+    /// Better bounds, for the whole box only.
+    pub bounds: &'t [NeuronBound],
 }
 
 /// How the neurons of lower layers are relaxed in a function.
 #[derive(Clone, Copy)]
 pub struct Proposal<'s> {
     pub slopes: Option<&'s Slopes>,
-    /// Multipliers of the part's signs. None: slopes count for neurons that have signs, too.
-    pub signs: Option<&'s [f64]>,
+    /// The signs that are demanded of neurons.
+    pub signs: &'s [Sign],
+    /// Their multipliers. None: slopes count for neurons that have signs, too.
+    pub multipliers: Option<&'s [f64]>,
 }
 
 /// Lines above and below the ReLUs of a layer.
-struct ReluLines<N> {
-    above: Vec<N>,
+pub(crate) struct ReluLines<N> {
+    pub above: Vec<N>,
     /// What the line above adds to the pre-activation.
-    lift: Vec<N>,
+    pub lift: Vec<N>,
     below: Vec<N>,
     /// Whether the slope below may be chosen.
     is_free: Vec<bool>,
@@ -71,13 +87,15 @@ struct ReluLines<N> {
 
 /// Bounds of all neurons over a part of a box.
 pub struct BoxRegion<N> {
-    lower: Vec<N>,
-    upper: Vec<N>,
+    pub(crate) lower: Vec<N>,
+    pub(crate) upper: Vec<N>,
     /// The larger magnitude of both.
     largest: Vec<N>,
-    intervals: Vec<Vec<Interval<N>>>,
-    lines: Vec<ReluLines<N>>,
-    errors: Vec<Vec<StepErrors<N>>>,
+    pub(crate) intervals: Vec<Vec<Interval<N>>>,
+    pub(crate) lines: Vec<ReluLines<N>>,
+    pub(crate) errors: Vec<Vec<StepErrors<N>>>,
+    /// The neurons of the last quadratic relaxation.
+    pub(crate) listed: RefCell<Option<Rc<Listed<N>>>>,
 }
 
 /// A sum of so many products of numbers that are not negative, rounded to nearest, made at least the exact one.
@@ -87,7 +105,8 @@ fn inflated<N: Number>(sum: &N, terms: usize) -> N {
 }
 
 impl<N: Number> BoxRegion<N> {
-    /// Bounds all neurons over a part; `known` are bounds over what it is a part of. Layers before `fresh_from` are as they were there.
+    /// Bounds all neurons over a part, or with `whole` over the whole box; `known` are bounds over what it is a part of, or earlier ones. Layers
+    /// before `fresh_from` are as they were there.
     ///
     /// # Errors
     /// When no point of the part has the property, or numbers overflow.
@@ -95,6 +114,7 @@ impl<N: Number> BoxRegion<N> {
         problem: &BoxProblem<N>,
         part: &BoxPart<N>,
         known: Option<(&Self, usize)>,
+        whole: Option<&Whole>,
     ) -> Result<Self, Failure> {
         let network = &problem.network;
         let of = |list: &[f64]| list.iter().map(|&x| N::of(x)).collect::<Vec<N>>();
@@ -102,7 +122,9 @@ impl<N: Number> BoxRegion<N> {
         let largest = lower.iter().zip(&upper).map(|(l, u)| l.magnitude().larger(&u.magnitude()));
         let largest = largest.collect();
         let (intervals, lines, errors) = (Vec::new(), Vec::new(), Vec::new());
-        let mut region = Self { lower, upper, largest, intervals, lines, errors };
+        let listed = RefCell::new(None);
+        let mut region = Self { lower, upper, largest, intervals, lines, errors, listed };
+        let slopes = whole.or(problem.whole.last()).filter(|whole| whole.is_sloped);
         let inputs = region.lower.iter().zip(&region.upper);
         let inputs = inputs.map(|(l, u)| Interval { lower: l.clone(), upper: u.clone() });
         let mut inputs: Vec<Interval<N>> = inputs.collect();
@@ -132,11 +154,16 @@ impl<N: Number> BoxRegion<N> {
             let is_fresh = before.is_none_or(|(_, is_old)| !is_old);
             if layer > 0 && is_fresh {
                 // The whole box has both ways; a part has what the whole box had.
-                if known.is_none() || !problem.is_sloped {
-                    region.push_neurons(problem, part, layer, false)?;
+                if whole.is_some() || slopes.is_none() {
+                    region.push_neurons(problem, part, layer, None)?;
                 }
-                if problem.is_sloped {
-                    region.push_neurons(problem, part, layer, true)?;
+                if let Some(Whole { slopes, .. }) = slopes {
+                    region.push_neurons(problem, part, layer, Some(&slopes[layer]))?;
+                }
+            }
+            for bound in whole.iter().flat_map(|whole| whole.bounds) {
+                if bound.neuron.0 == layer {
+                    region.bound_neuron(problem, bound)?;
                 }
             }
             let lines = ReluLines::new(network, layer, &region.intervals[layer]);
@@ -152,7 +179,7 @@ impl<N: Number> BoxRegion<N> {
         problem: &BoxProblem<N>,
         part: &BoxPart<N>,
         layer: usize,
-        is_sloped: bool,
+        slopes: Option<&[Option<[Slopes; 2]>]>,
     ) -> Result<(), Failure> {
         let width = problem.network.widths[layer];
         let state = |j: usize| problem.network.state(layer, j, &self.intervals[layer][j]);
@@ -164,11 +191,11 @@ impl<N: Number> BoxRegion<N> {
             rows[(2 * k + 1) * width + j] = N::of(-1.0);
         }
         let by = |function: usize| {
-            let slopes = problem.slopes[layer][neurons[function / 2]].as_ref();
-            let slopes = slopes.filter(|_| is_sloped).map(|pair| &pair[function % 2]);
-            Proposal { slopes, signs: None }
+            let slopes = slopes.and_then(|slopes| slopes[neurons[function / 2]].as_ref());
+            let slopes = slopes.map(|pair| &pair[function % 2]);
+            Proposal { slopes, signs: &part.signs, multipliers: None }
         };
-        let lines = self.push_back(problem, &part.signs, layer, rows, &by);
+        let lines = self.push_back(problem, layer, rows, &by);
         for (&j, pair) in neurons.iter().zip(lines.chunks(2)) {
             let [upper, below] = [&pair[0], &pair[1]].map(|line| self.largest_at(line, &part.cuts));
             let own = &mut self.intervals[layer][j];
@@ -177,11 +204,29 @@ impl<N: Number> BoxRegion<N> {
         Ok(())
     }
 
+    /// Narrows the interval of a neuron by a better bound.
+    fn bound_neuron(
+        &mut self,
+        problem: &BoxProblem<N>,
+        bound: &NeuronBound,
+    ) -> Result<(), Failure> {
+        let (layer, j) = bound.neuron;
+        let mut row = vec![N::zero(); problem.network.widths[layer]];
+        row[j] = N::of(if bound.above { 1.0 } else { -1.0 });
+        let value = self.function_bound(problem, &[], (layer, row), &bound.by)?;
+        let own = &self.intervals[layer][j];
+        let own = match bound.above {
+            true => own.and(&own.lower, &value),
+            false => own.and(&value.negated(), &own.upper),
+        };
+        self.intervals[layer][j] = checked(own)?;
+        Ok(())
+    }
+
     /// Functions of a layer's pre-activations, one row of coefficients each, as functions of the inputs that are not below them.
-    fn push_back<'s>(
+    pub fn push_back<'s>(
         &self,
         problem: &BoxProblem<N>,
-        signs: &[Sign],
         layer: usize,
         mut rows: Vec<N>,
         by: &dyn Fn(usize) -> Proposal<'s>,
@@ -195,7 +240,7 @@ impl<N: Number> BoxRegion<N> {
             let width = network.widths[below];
             for (function, constant) in constants.iter_mut().enumerate() {
                 let row = &mut rows[function * width..][..width];
-                let lifted = self.relax(below, row, signs, by(function));
+                let lifted = self.relax(below, row, by(function));
                 *constant = constant.add_up(&inflated(&lifted, width));
             }
         }
@@ -209,14 +254,17 @@ impl<N: Number> BoxRegion<N> {
     }
 
     /// Turns coefficients of a layer's outputs into coefficients of its pre-activations. About what that adds to the constant.
-    fn relax(&self, layer: usize, row: &mut [N], signs: &[Sign], by: Proposal) -> N {
+    fn relax(&self, layer: usize, row: &mut [N], by: Proposal) -> N {
         let lines = &self.lines[layer];
         let (zero, small) = (N::zero(), N::of(SMALL));
         let mut lifted = N::zero();
         // Those with signs are seen to afterwards.
-        let signed = signs.iter().enumerate().filter(|(_, sign)| sign.layer == layer);
+        let signed = by.signs.iter().enumerate().filter(|(_, sign)| sign.layer == layer);
         let signed: Vec<(usize, Sign, N)> =
             signed.map(|(k, sign)| (k, *sign, row[sign.neuron].clone())).collect();
+        if by.multipliers.is_some() {
+            signed.iter().for_each(|(_, sign, _)| row[sign.neuron] = N::zero());
+        }
         for (j, q) in row.iter_mut().enumerate() {
             if *q > zero {
                 let mut slope = q.mul(&lines.above[j]);
@@ -237,12 +285,13 @@ impl<N: Number> BoxRegion<N> {
         }
         for (k, Sign { neuron, on, .. }, q) in signed {
             let slope = &mut row[neuron];
-            match by.signs {
-                // `λ·g` is not negative where the neuron is on, and `−λ·g` where it is off.
+            match by.multipliers {
+                // `λ·g` is not negative where the neuron is on, and `−λ·g` where it is off. Rounded or not, it is so much more than `q·relu(g)`.
                 Some(multipliers) => {
                     let multiplier = N::of(multipliers.get(k).copied().unwrap_or(0.0));
                     let multiplier = if on { multiplier } else { multiplier.negated() };
-                    *slope = slope.add(&multiplier);
+                    let is_off = !on && lines.is_relu[neuron];
+                    *slope = if is_off { multiplier } else { q.add(&multiplier) };
                 }
                 // `q·relu(g) ≤ α·q·g` for q ≤ 0 and every α in [0, 1], whatever the sign. Not so without a ReLU.
                 None if !lines.is_relu[neuron] => {}
@@ -328,20 +377,6 @@ impl<N: Number> BoxRegion<N> {
             if rises(middle) { high = middle } else { low = middle }
         }
         if high.is_finite() { high } else { 0.0 }
-    }
-
-    /// A function of the inputs that is not below `weights · y + constant`.
-    pub fn outputs(
-        &self,
-        problem: &BoxProblem<N>,
-        signs: &[Sign],
-        (weights, constant): (Vec<N>, N),
-        by: Proposal,
-    ) -> InputLine<N> {
-        let last = problem.network.hidden();
-        let mut line = self.push_back(problem, signs, last, weights, &|_| by).remove(0);
-        line.constant = line.constant.add_up(&constant);
-        line
     }
 
     /// At least the largest value of a line over the part.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here is shared with the program that makes the proofs: the ONNX reader, the arithmetic and the bounds are written anew, for being read.
 //! docs/proof-format.md describes the format and every formula. The order to read in: [`number`], [`mod@format`], `cells`, `affine`, `network`, `set`, `support`,
-//! `relax`, `region`, `check`; and for properties `property`, `boxes`, `tree`.
+//! `relax`, `region`, `check`; and for properties `property`, `boxes`, `function_bound`, `quadratic`, `tree`.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod cut;
 mod exact;
 mod first_layer;
 pub mod format;
+mod function_bound;
 mod network;
 pub mod number;
 mod onnx;
@@ -22,6 +23,9 @@ mod product;
 pub mod property;
 mod property_theorem;
 mod push_back;
+mod quadratic;
+#[cfg(test)]
+mod quadratic_tests;
 mod region;
 mod relax;
 mod set;

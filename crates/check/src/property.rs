@@ -53,8 +53,89 @@ pub struct Tree {
     /// How lower layers are relaxed in the bounds of neurons. Without an entry: by default slopes.
     #[serde(default)]
     pub slopes: Vec<NeuronSlopes>,
+    /// How the neurons of the whole box are bounded again, one time after the other.
+    #[serde(default)]
+    pub again: Vec<WholeAgain>,
     /// All nodes: each before its two sides, the first side with all of its nodes before the second.
     pub nodes: Vec<TreeNode>,
+}
+
+/// How the neurons of the whole box are bounded, with what is known of them before.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct WholeAgain {
+    /// How lower layers are relaxed in the bounds of neurons.
+    #[serde(default)]
+    pub slopes: Vec<NeuronSlopes>,
+    /// Better bounds of some.
+    #[serde(default)]
+    pub bounds: Vec<NeuronBound>,
+}
+
+/// A bound of a neuron.
+#[derive(Clone, Debug, Deserialize)]
+pub struct NeuronBound {
+    /// Hidden layer and place in it.
+    pub neuron: (usize, usize),
+    /// Whether it is about its largest value, or its least.
+    pub above: bool,
+    /// How.
+    #[serde(flatten)]
+    pub by: Bound,
+}
+
+/// How a function is bounded: by a quadratic relaxation if there is one, by a tree if there is one, otherwise by lines.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Bound {
+    /// Slopes of the hidden layers.
+    #[serde(default)]
+    pub slopes: Vec<String>,
+    /// Multipliers of the signs that lead to the part, in order.
+    #[serde(default)]
+    pub signs: Vec<f64>,
+    /// A tree over the signs of neurons: each node before its two sides.
+    #[serde(default)]
+    pub tree: Vec<SignNode>,
+    /// A quadratic relaxation.
+    pub quadratic: Option<Quadratic>,
+}
+
+/// A node of a tree over the signs of neurons.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct SignNode {
+    /// Split by a neuron: where it is on, then where it is off. None: it is a leaf.
+    pub neuron: Option<(usize, usize)>,
+    /// Slopes of the hidden layers.
+    #[serde(default)]
+    pub slopes: Vec<String>,
+    /// Multipliers of the signs that lead to the part, then of those that lead to the leaf.
+    #[serde(default)]
+    pub signs: Vec<f64>,
+}
+
+/// Multipliers of what is never negative. `x` is an input, `z` a pre-activation and `v` what its ReLU gives. What is missing in a list is 0.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Quadratic {
+    /// For each hidden layer the neurons that all lists but the first one below are of, one after the other.
+    #[serde(default)]
+    pub neurons: Vec<Vec<usize>>,
+    /// Of `(x − lower)·(upper − x)`.
+    #[serde(default)]
+    pub inputs: Vec<f64>,
+    /// Of `v·(upper − v)`.
+    #[serde(default)]
+    pub ranges: Vec<f64>,
+    /// Of `v·(z − v)`.
+    #[serde(default)]
+    pub products: Vec<f64>,
+    /// Of `v`.
+    #[serde(default)]
+    pub signs: Vec<f64>,
+    /// Of `v − z`.
+    #[serde(default)]
+    pub passes: Vec<f64>,
+    /// Of the line above, less `v`.
+    #[serde(default)]
+    pub lines: Vec<f64>,
 }
 
 /// How lower layers are relaxed in the bounds of a neuron.
@@ -91,10 +172,7 @@ pub struct Combination {
     /// Rows and their weights, which are not negative. None: the first row alone.
     #[serde(default)]
     pub rows: Vec<(usize, f64)>,
-    /// Slopes of the hidden layers.
-    #[serde(default)]
-    pub slopes: Vec<String>,
-    /// Multipliers of the signs that lead to the part, in order.
-    #[serde(default)]
-    pub signs: Vec<f64>,
+    /// How.
+    #[serde(flatten)]
+    pub by: Bound,
 }

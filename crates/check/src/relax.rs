@@ -39,6 +39,29 @@ impl<N: Number> Interval<N> {
         self.lower.magnitude().larger(&self.upper.magnitude())
     }
 
+    /// That number alone.
+    pub fn exactly(x: &N) -> Self {
+        Self { lower: x.clone(), upper: x.clone() }
+    }
+
+    /// All sums.
+    pub fn plus(&self, other: &Self) -> Self {
+        let (lower, upper) = (self.lower.add_down(&other.lower), self.upper.add_up(&other.upper));
+        Self { lower, upper }
+    }
+
+    /// All multiples by a number.
+    pub fn scaled(&self, by: &N) -> Self {
+        let Self { lower, upper } = self;
+        let (a, b) = if *by < N::zero() { (upper, lower) } else { (lower, upper) };
+        Self { lower: a.mul_down(by), upper: b.mul_up(by) }
+    }
+
+    /// What is at most so far away.
+    pub fn widened(&self, by: &N) -> Self {
+        Self { lower: self.lower.sub_down(by), upper: self.upper.add_up(by) }
+    }
+
     /// What is in both.
     pub fn and(&self, lower: &N, upper: &N) -> Self {
         Self { lower: self.lower.larger(lower), upper: self.upper.smaller(upper) }

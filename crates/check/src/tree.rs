@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::affine::Arithmetic;
-use crate::boxes::{BoxPart, BoxProblem, BoxRegion, InputLine, Proposal, Sign};
+use crate::boxes::{BoxPart, BoxProblem, BoxRegion, InputLine, Sign, Whole};
 use crate::cells::Plan;
+use crate::function_bound::check_weights;
 use crate::network::Network;
 use crate::number::Number;
-use crate::property::{Combination, PropertyCase, Row, Tree, TreeNode};
+use crate::property::{Combination, NeuronBound, NeuronSlopes, PropertyCase, Row, Tree, TreeNode};
 use crate::region::Failure;
 use crate::slopes::Slopes;
 
@@ -36,7 +37,7 @@ struct PlaceBounds<N> {
 
 /// What is to be shown of a case.
 struct Case<'c, N> {
-    problem: BoxProblem<N>,
+    problem: BoxProblem<'c, N>,
     case: &'c PropertyCase,
 }
 
@@ -53,9 +54,11 @@ pub fn refute<N: Number>(
     let arithmetic = if f32 { Arithmetic::F32 } else { Arithmetic::Exact };
     let network = Network::<N>::new(plan, arithmetic)?;
     check_case(&network, case)?;
-    let slopes = neuron_slopes(&network, tree)?;
-    let is_sloped = !tree.slopes.is_empty();
-    let case = Case { problem: BoxProblem { network, slopes, is_sloped }, case };
+    let mut whole = vec![Whole::new(&network, &tree.slopes, &[])?];
+    for again in &tree.again {
+        whole.push(Whole::new(&network, &again.slopes, &again.bounds)?);
+    }
+    let case = Case { problem: BoxProblem { network, whole }, case };
     let (lower, upper) = (case.case.lower.clone(), case.case.upper.clone());
     let part = BoxPart { lower, upper, signs: Vec::new(), cuts: Vec::new() };
     let root = Place { part, parent: None, depth: 0, fresh_from: 0, bounds: RefCell::default() };
@@ -90,19 +93,26 @@ fn check_case<N: Number>(network: &Network<N>, case: &PropertyCase) -> Result<()
     Ok(())
 }
 
-fn neuron_slopes<N: Number>(
-    network: &Network<N>,
-    tree: &Tree,
-) -> Result<Vec<Vec<Option<[Slopes; 2]>>>, String> {
-    let hidden = &network.widths[..network.hidden()];
-    let mut all: Vec<Vec<_>> = hidden.iter().map(|&width| vec![None; width]).collect();
-    for entry in &tree.slopes {
-        let (layer, j) = entry.neuron;
-        let place = all.get_mut(layer).and_then(|layer| layer.get_mut(j));
-        let place = place.ok_or_else(|| no_neuron(layer, j))?;
-        *place = Some([Slopes::parse(&entry.above)?, Slopes::parse(&entry.below)?]);
+impl<'t> Whole<'t> {
+    fn new<N: Number>(
+        network: &Network<N>,
+        slopes: &[NeuronSlopes],
+        bounds: &'t [NeuronBound],
+    ) -> Result<Self, String> {
+        let hidden = &network.widths[..network.hidden()];
+        let mut all: Vec<Vec<_>> = hidden.iter().map(|&width| vec![None; width]).collect();
+        let is_there = |(layer, j): (usize, usize)| match hidden.get(layer) {
+            Some(width) if j < *width => Ok(()),
+            _ => Err(no_neuron(layer, j)),
+        };
+        bounds.iter().try_for_each(|bound| is_there(bound.neuron))?;
+        for entry in slopes {
+            is_there(entry.neuron)?;
+            let (layer, j) = entry.neuron;
+            all[layer][j] = Some([Slopes::parse(&entry.above)?, Slopes::parse(&entry.below)?]);
+        }
+        Ok(Self { slopes: all, is_sloped: !slopes.is_empty(), bounds })
     }
-    Ok(all)
 }
 
 fn no_neuron(layer: usize, j: usize) -> String {
@@ -211,7 +221,7 @@ impl<N: Number> Case<'_, N> {
         for of in open {
             let cut = node.cuts.iter().find(|cut| cut.of == of);
             match self.line(place, cut.ok_or("has no cut")?) {
-                Ok((line, _)) => cuts.push(line),
+                Ok(line) => cuts.push(line),
                 // Then its parts are empty, too.
                 Err(Failure::Empty) => return Ok(Vec::new()),
                 Err(Failure::Wrong(what)) => return Err(what),
@@ -227,8 +237,11 @@ impl<N: Number> Case<'_, N> {
         combination: &Combination,
     ) -> Result<Result<(), f64>, Failure> {
         let region = self.region(place)?;
-        let (line, has_strict) = self.line(place, combination)?;
-        let value = region.bound(&line);
+        let (function, constant, has_strict) = self.function(&region, combination)?;
+        let function = (self.problem.network.hidden(), function);
+        let signs = &place.part.signs;
+        let value = region.function_bound(&self.problem, signs, function, &combination.by)?;
+        let value = value.add_up(&constant);
         if !value.is_finite() {
             return Err(Failure::Wrong("numbers overflow".into()));
         }
@@ -236,36 +249,42 @@ impl<N: Number> Case<'_, N> {
         Ok(if is_refuted { Ok(()) } else { Err(value.nearest()) })
     }
 
-    /// A function of the inputs that is not below a combination of rows, and whether one of them has to be positive.
+    /// A function of the inputs that is not below a combination of rows.
     fn line(
         &self,
         place: &Rc<Place<N>>,
         combination: &Combination,
-    ) -> Result<(InputLine<N>, bool), Failure> {
+    ) -> Result<InputLine<N>, Failure> {
         let region = self.region(place)?;
+        let (function, constant, _) = self.function(&region, combination)?;
+        let function = (self.problem.network.hidden(), function);
+        let by = (&combination.by.slopes[..], &combination.by.signs[..]);
+        let mut line = region.function_line(&self.problem, &place.part.signs, function, by)?;
+        line.constant = line.constant.add_up(&constant);
+        Ok(line)
+    }
+
+    /// Weights of the outputs and a constant: not below a combination of rows. Whether one of them has to be positive.
+    fn function(
+        &self,
+        region: &BoxRegion<N>,
+        combination: &Combination,
+    ) -> Result<(Vec<N>, N, bool), Failure> {
         let rows = self.case.any_of.get(combination.of);
         let rows = rows.ok_or_else(|| "there is no such conjunction".to_owned())?;
         let first = [(0, 1.0)];
         let weights = if combination.rows.is_empty() { &first[..] } else { &combination.rows[..] };
-        let is_weight = |weight: &f64| *weight >= 0.0 && weight.is_finite();
-        if !weights.iter().all(|(_, weight)| is_weight(weight))
-            || !combination.signs.iter().all(is_weight)
-        {
-            return Err(Failure::Wrong("a weight is negative".into()));
-        }
+        check_weights(&weights.iter().map(|(_, weight)| *weight).collect::<Vec<f64>>())?;
         let row = |&(row, weight): &(usize, f64)| Some((rows.get(row)?, weight));
         let weighted: Option<Vec<(&Row, f64)>> = weights.iter().map(row).collect();
         let weighted = weighted.ok_or_else(|| "there is no such row".to_owned())?;
-        let function = self.function(&region, &weighted);
-        let slopes = Slopes::parse(&combination.slopes)?;
-        let by = Proposal { slopes: Some(&slopes), signs: Some(&combination.signs) };
-        let line = region.outputs(&self.problem, &place.part.signs, function, by);
         let has_strict = weighted.iter().any(|(row, weight)| row.strict && *weight > 0.0);
-        Ok((line, has_strict))
+        let (weights, constant) = self.weights(region, &weighted);
+        Ok((weights, constant, has_strict))
     }
 
-    /// Weights of the outputs and a constant: not below a combination of rows.
-    fn function(&self, region: &BoxRegion<N>, weighted: &[(&Row, f64)]) -> (Vec<N>, N) {
+    /// Weights of the outputs and a constant: not below a sum of rows.
+    fn weights(&self, region: &BoxRegion<N>, weighted: &[(&Row, f64)]) -> (Vec<N>, N) {
         let outputs = self.problem.network.widths[self.problem.network.hidden()];
         let (mut weights, mut constant) = (vec![N::zero(); outputs], N::zero());
         let mut sizes = vec![N::zero(); outputs];
@@ -313,11 +332,27 @@ impl<N: Number> Case<'_, N> {
             fresh_from = fresh_from.min(parent.fresh_from);
             before = parent.parent.as_ref();
         };
-        let known = known.as_deref().map(|known| (known, fresh_from));
-        let region = Rc::new(BoxRegion::new(&self.problem, &place.part, known)?);
+        let region = match &place.parent {
+            Some(_) => {
+                let known = known.as_deref().map(|known| (known, fresh_from));
+                BoxRegion::new(&self.problem, &place.part, known, None)?
+            }
+            None => self.whole(&place.part)?,
+        };
+        let region = Rc::new(region);
         let bounds = PlaceBounds { region: Rc::clone(&region), is_best };
         *place.bounds.borrow_mut() = Some(bounds);
         Ok(region)
+    }
+
+    /// The bounds of the whole box.
+    fn whole(&self, part: &BoxPart<N>) -> Result<BoxRegion<N>, Failure> {
+        let mut known: Option<BoxRegion<N>> = None;
+        for whole in &self.problem.whole {
+            let before = known.as_ref().map(|known| (known, 0));
+            known = Some(BoxRegion::new(&self.problem, part, before, Some(whole))?);
+        }
+        known.ok_or_else(|| Failure::Wrong("the whole box is not bounded".into()))
     }
 
     /// Bounds all parts before one, the outermost first, none left out. Whether that changes anything: then the part's own bounds are forgotten.

@@ -50,13 +50,15 @@ pub enum Reader {
     Manifest,
     /// Proofs, and the check of them.
     Proof,
+    /// Proofs of properties, and the check of them by `crates/check`.
+    PropertyProof,
     /// Properties.
     Vnnlib,
 }
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Onnx,
         Self::Idx,
         Self::Npy,
@@ -65,6 +67,7 @@ impl Reader {
         Self::Results,
         Self::Manifest,
         Self::Proof,
+        Self::PropertyProof,
         Self::Vnnlib,
     ];
 
@@ -79,6 +82,7 @@ impl Reader {
             Self::Results => "results",
             Self::Manifest => "manifest",
             Self::Proof => "proof",
+            Self::PropertyProof => "property-proof",
             Self::Vnnlib => "vnnlib",
         }
     }
@@ -91,6 +95,8 @@ pub struct Target {
     file: PathBuf,
     /// The model that proofs are about.
     model: Option<OnnxModel>,
+    /// The model that proofs of properties are about.
+    checked: Option<rw_adv_check::Model>,
 }
 
 impl Target {
@@ -112,9 +118,20 @@ impl Target {
             fs::write(&path, proven_network().onnx()).expect("written");
             OnnxModel::load(&path).expect("loads")
         });
-        let corpus = corpus(reader, project, model.as_ref());
+        let checked = (reader == Reader::PropertyProof).then(|| {
+            let path = directory.join("model.onnx");
+            fs::write(&path, deeper_network().onnx()).expect("written");
+            rw_adv_check::Model::read(&path).expect("the checker reads it")
+        });
+        let corpus = match &checked {
+            Some(model) => vec![property_proof(&model.sha256)],
+            None => corpus(reader, project, model.as_ref()),
+        };
         assert!(!corpus.is_empty(), "{} has files to damage", reader.name());
-        Self { reader, corpus, file: directory.join(name), model }
+        let target = Self { reader, corpus, file: directory.join(name), model, checked };
+        let is_proof = [Reader::Proof, Reader::PropertyProof].contains(&reader);
+        assert!(!is_proof || target.read(&target.corpus[0]), "a proof holds before it is damaged");
+        target
     }
 
     /// One damaged file. `Ok` says whether it was read as if nothing had happened.
@@ -165,11 +182,18 @@ impl Target {
             Reader::Manifest => json::parse::<Manifest>(bytes)
                 .is_ok_and(|manifest| manifest.keys(None).take(1000).count() > 0),
             Reader::Proof => self.check_proof(bytes),
+            Reader::PropertyProof => self.check_property_proof(bytes),
             Reader::Vnnlib => {
                 let text = String::from_utf8_lossy(bytes);
                 VnnlibQuery::from_text(&text, "x").is_ok()
             }
         }
+    }
+
+    fn check_property_proof(&self, bytes: &[u8]) -> bool {
+        let Some(model) = &self.checked else { return false };
+        let Ok(proof) = rw_adv_check::parse_property_proof(bytes) else { return false };
+        rw_adv_check::check_property(model, &proof, false).is_ok()
     }
 
     fn check_proof(&self, bytes: &[u8]) -> bool {
@@ -201,6 +225,33 @@ fn proven_network() -> HuntedNetwork {
     HuntedNetwork::draw(&mut ChaCha8Rng::seed_from_u64(4), 3, 2, &[4])
 }
 
+/// The network that proofs of properties are about.
+fn deeper_network() -> HuntedNetwork {
+    HuntedNetwork::draw(&mut ChaCha8Rng::seed_from_u64(4), 3, 2, &[4, 3])
+}
+
+/// A proof that has evidence of all kinds, of something that is far from possible.
+fn property_proof(model_sha256: &str) -> Vec<u8> {
+    let leaf = r#"{"slopes": ["A/f.", "z"], "signs": [0.25, 0.5]}"#;
+    let lists = r#""inputs": [9.0, 9.0, 9.0], "ranges": [9.0, 9.0], "products": [0.5, 0.25],
+        "signs": [0.1], "passes": [0.0, 0.2], "lines": [0.3]"#;
+    let tree = format!(r#"[{{"neuron": [0, 1]}}, {leaf}, {{"neuron": [0, 2]}}, {leaf}, {leaf}]"#);
+    let slopes = r#"[{"neuron": [1, 1], "above": ["Af/."], "below": ["/"]}]"#;
+    let text = format!(
+        r#"{{"schema": "rw-adv-property-proof/1", "model_sha256": "{model_sha256}", "property": "x",
+        "property_sha256": "", "f32": false, "cases": [{{"lower": [0.0, 0.25, 0.0],
+        "upper": [0.5, 0.25, 1.0], "any_of": [[{{"terms": [[0, 1.0], [1, -1.0]], "constant": -1e6}}]]}}],
+        "trees": [{{"slopes": {slopes}, "again": [{{"slopes": {slopes}, "bounds": [
+        {{"neuron": [1, 0], "above": true, "tree": {tree}}},
+        {{"neuron": [1, 2], "above": false, "quadratic": {{"neurons": [[0, 3]], {lists}}}}}]}}],
+        "nodes": [{{"neuron": [0, 2], "cuts": [{{"of": 0, "slopes": ["Az"]}}]}},
+        {{"input": [2, 0.5]}}, {{"refuted": [{{"of": 0, "rows": [[0, 1.0]], "tree": {tree}}}]}},
+        {{"refuted": [{{"of": 0, "quadratic": {{"neurons": [[0], [1]], {lists}}}}}]}},
+        {{"refuted": [{{"of": 0, "slopes": ["A/", "z"], "signs": [0.5]}}]}}]}}]}}"#
+    );
+    text.into_bytes()
+}
+
 /// Whole files to damage.
 fn corpus(reader: Reader, project: &Path, model: Option<&OnnxModel>) -> Vec<Vec<u8>> {
     let read = |name: &str| fs::read(project.join(name)).expect("a file of the project");
@@ -227,6 +278,7 @@ fn corpus(reader: Reader, project: &Path, model: Option<&OnnxModel>) -> Vec<Vec<
         Reader::Results => vec![RECORD.repeat(3).into_bytes()],
         Reader::Manifest => vec![MANIFEST.as_bytes().to_vec()],
         Reader::Proof => proofs(model.expect("proofs are about a model")),
+        Reader::PropertyProof => Vec::new(),
         Reader::Vnnlib => vec![
             b"; two inputs\n(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n\
               (assert (<= X_0 1.0))\n(assert (>= X_0 0))\n(assert (or (and (<= X_1 1) (>= X_1 -1)) (and (<= X_1 3) (>= X_1 2))))\n\

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use super::cuts::goal;
 use super::descent::SlopeDescent;
 use super::effort::{BoundLimits, Effort, WHOLE, WHOLE_AGAIN};
-use super::evidence::{BoxEvidence, RowCombination};
+use super::evidence::{BoxEvidence, RowCombination, WholeEvidence};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::questions::{BoxQuestions, PaddedRows};
 use super::scores::{InputScores, Pass};
-use super::slope_digits::NeuronDigits;
 use super::state::Boxes;
 use super::stored_slopes::NeuronSlopes;
 use super::weights;
@@ -48,13 +48,17 @@ pub struct BoxBounds {
     pub(super) rows: PaddedRows,
     objective: Arc<[f64]>,
     part: Part,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+    pub(super) upper: Vec<f64>,
     split_by: SplitBy,
     /// Whether bounds are made so that they can be proven, and come with evidence.
     pub(super) proves: bool,
     /// Slopes of each hidden layer's neurons, if parts are made by signs.
     pub(super) slopes: Arc<Vec<NeuronSlopes>>,
+    /// Intervals hold at points with at least this value.
+    pub(super) goal: f64,
+    /// What bounded the neurons of the whole box before that.
+    before: Vec<WholeEvidence>,
 }
 
 /// Memory that bounds of batches use again and again.
@@ -73,6 +77,14 @@ pub struct BoxScratch {
     pub(super) candidates: Vec<Vec<NeuronId>>,
     /// What is proven, by box, if that is kept.
     pub(super) evidence: Vec<BoxEvidence>,
+}
+
+impl BoxScratch {
+    /// Nothing is proven yet of so many boxes.
+    pub(super) fn begin_evidence(&mut self, count: usize) {
+        self.evidence.clear();
+        self.evidence.resize_with(count, BoxEvidence::default);
+    }
 }
 
 /// A part with its bound.
@@ -152,9 +164,20 @@ impl BoxBounds {
         let objective = questions.numbers();
         let rows = PaddedRows::new(&padded, questions);
         let part = Part::whole();
-        let slopes = Arc::default();
-        let mut bounds =
-            Self { padded, rows, objective, part, lower, upper, split_by, proves, slopes };
+        let (slopes, goal, before) = (Arc::default(), goal(limits.cutoff), Vec::new());
+        let mut bounds = Self {
+            padded,
+            rows,
+            objective,
+            part,
+            lower,
+            upper,
+            split_by,
+            proves,
+            slopes,
+            goal,
+            before,
+        };
         let whole = bounds.whole();
         let root = match split_by {
             SplitBy::Inputs => bounds.bound(vec![whole], limits, scratch).pop(),
@@ -173,9 +196,10 @@ impl BoxBounds {
         self.proves
     }
 
-    /// The slopes that neurons are bounded with, for proofs.
-    pub fn neuron_slopes(&self) -> Vec<NeuronDigits> {
-        self.slopes.iter().enumerate().flat_map(|(layer, slopes)| slopes.digits(layer)).collect()
+    /// What the neurons of the whole box are bounded with, for proofs: time after time.
+    pub fn whole_evidence(&self) -> Vec<WholeEvidence> {
+        let last = NeuronSlopes::evidence(&self.slopes);
+        self.before.iter().cloned().chain([last]).collect()
     }
 
     /// Bounds the whole box, and keeps the slopes that its parts begin with.
@@ -197,7 +221,7 @@ impl BoxBounds {
         self.slopes = Arc::new(slopes);
         let mut values = [parts[0].values.to_vec()];
         self.bound_rows_sloped(&mut parts, &mut values, limits, effort, scratch);
-        self.forget_unproven(&parts, &mut values, limits);
+        self.forget_unproven(&mut parts, &mut values, limits, scratch);
         let [values] = values;
         let (part, unstable) = (parts.pop()?, self.unstable_counts(&scratch.boxes, 0));
         log::debug!("bounds of the whole box: {values:?}, unstable neurons by layer: {unstable:?}");
@@ -205,18 +229,22 @@ impl BoxBounds {
     }
 
     /// Bounds the whole box once more, with more work for each neuron, and what is known of it by now. `None` where that is not done: parts
-    /// are made by the values of inputs, or bounds are to be proven.
+    /// are made by the values of inputs.
     pub fn bounded_again(
         &self,
         root: &BoundedBox,
         limits: BoundLimits,
         scratch: &mut BoxScratch,
     ) -> Option<(Self, BoundedBox)> {
-        if self.split_by == SplitBy::Inputs || self.proves {
+        if self.split_by == SplitBy::Inputs {
             return None;
         }
         let part = Part::whole();
-        let whole = BoxPart { part: part.clone(), ..root.part.clone() };
+        let mut whole = BoxPart { part: part.clone(), ..root.part.clone() };
+        if self.proves {
+            // A proof bounds neurons at all points, and then refutes all questions.
+            (whole.values, whole.cuts) = (self.whole().values, Arc::new([]));
+        }
         let mut again = Self {
             padded: Arc::clone(&self.padded),
             rows: self.rows.clone(),
@@ -225,10 +253,17 @@ impl BoxBounds {
             lower: self.lower.clone(),
             upper: self.upper.clone(),
             slopes: Arc::default(),
+            goal: self.goal.max(goal(limits.cutoff)),
+            before: if self.proves { self.whole_evidence() } else { Vec::new() },
             ..*self
         };
         let root = again.bound_whole(whole, WHOLE_AGAIN, limits, scratch)?;
         Some((again, root))
+    }
+
+    /// What tells these questions, of this network over this box, from all others.
+    pub(super) fn objective(&self) -> &Arc<[f64]> {
+        &self.objective
     }
 
     /// What is asked.
@@ -254,7 +289,7 @@ impl BoxBounds {
     /// Bounds parts of the box. Questions whose bound is below `cutoff` are left at that.
     pub fn bound<'l>(
         &self,
-        parts: Vec<BoxPart>,
+        mut parts: Vec<BoxPart>,
         limits: impl Into<BoundLimits<'l>>,
         scratch: &mut BoxScratch,
     ) -> Vec<BoundedBox> {
@@ -268,7 +303,7 @@ impl BoxBounds {
         });
         let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
         self.bound_rows(&mut values, cutoff, scratch);
-        self.forget_unproven(&parts, &mut values, limits);
+        self.forget_unproven(&mut parts, &mut values, limits, scratch);
         let bounded = parts.into_iter().zip(values).enumerate();
         bounded
             .map(|(node, (part, values))| self.result(node, part, values, cutoff, scratch))
@@ -352,6 +387,7 @@ impl BoxBounds {
 
     /// Bounds all questions that are not below the cutoff yet: row by row, then combinations of the rows of those that no row refutes.
     fn bound_rows(&self, bounds: &mut [Vec<f64>], cutoff: f64, scratch: &mut BoxScratch) {
+        scratch.begin_evidence(bounds.len());
         self.open_questions(bounds, cutoff, scratch);
         let BoxScratch { boxes, functions, values, columns, scores, combined, evidence, .. } =
             scratch;
@@ -410,10 +446,8 @@ impl BoxBounds {
         cutoff: f64,
         scratch: &mut BoxScratch,
     ) {
-        let BoxScratch { boxes, columns, evidence, .. } = scratch;
+        let BoxScratch { boxes, columns, .. } = scratch;
         columns.clear();
-        evidence.clear();
-        evidence.resize_with(bounds.len(), BoxEvidence::default);
         for (node, of_node) in bounds.iter_mut().enumerate() {
             if boxes.is_empty[node] {
                 of_node.fill(f64::NEG_INFINITY);

@@ -12,6 +12,14 @@ use super::padded_weights::LANES;
 /// With more open questions, cuts are not worth their time.
 pub(super) const MOST_CUTS: usize = 4;
 
+/// How far the goal is below the cutoff.
+const GOAL: f64 = 1e-7;
+
+/// Points with a smaller value do not count: somewhat below what is to be shown.
+pub(super) fn goal(cutoff: f64) -> f64 {
+    cutoff - GOAL * (1.0 + cutoff.abs())
+}
+
 /// Halvings of the interval that the best price is in.
 const HALVINGS: usize = 8;
 
@@ -21,6 +29,8 @@ const DOUBLINGS: usize = 12;
 /// `slopes·x + room ≥ 0` at every point that counts.
 #[derive(Clone, Debug)]
 pub(super) struct GoalCut {
+    /// What it is a cut of.
+    pub question: usize,
     /// One for each input, padded.
     pub slopes: Vec<f64>,
     /// The line's constant less the goal, rounded up.

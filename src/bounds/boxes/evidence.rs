@@ -1,13 +1,64 @@
-//! What refutes questions in a part, for proofs: rows, slopes and multipliers that others can work out the bound from.
-//!
-//! A proof holds slopes as digits, so bounds that are to be proven are evaluated once more with slopes that were rounded to these. Only what
-//! comes out then counts.
+//! What proves bounds: rows, slopes and multipliers that others can work the bound out from.
 
-use super::descent::{FirstSlopes, SlopeDescent};
-use super::network::PaddedNetwork;
-use super::part::BoxPart;
-use super::slope_digits::{SlopeDigits, rounded};
-use super::state::Boxes;
+use super::quadratic::QuadraticEvidence;
+use super::slope_digits::{NeuronDigits, SlopeDigits};
+use crate::network::NeuronId;
+
+/// What the bound of a function is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoundEvidence {
+    /// Lines above and below all neurons.
+    Lines(LineEvidence),
+    /// A tree over the signs of neurons: a node, all nodes where the neuron is on, all where it is off.
+    Signs(Vec<SignTreeNode>),
+    /// Multipliers of a quadratic relaxation.
+    Quadratic(QuadraticEvidence),
+}
+
+/// Lines above and below all neurons.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineEvidence {
+    /// The slopes, unless all are the default ones.
+    pub slopes: Option<SlopeDigits>,
+    /// Multipliers of the part's signs, then of those that lead to a leaf.
+    pub multipliers: Vec<f64>,
+}
+
+/// A node of a tree over the signs of neurons.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SignTreeNode {
+    /// Split by a neuron.
+    Split(NeuronId),
+    /// Bounded.
+    Leaf(LineEvidence),
+}
+
+/// A bound of a function, and what it is made of if that is kept.
+#[derive(Clone, Debug)]
+pub(super) struct FunctionBound {
+    pub value: f64,
+    pub by: Option<BoundEvidence>,
+}
+
+/// What bounds a neuron over the whole box from one side.
+#[derive(Clone, Debug)]
+pub struct NeuronEvidence {
+    /// The neuron.
+    pub neuron: NeuronId,
+    /// Whether it is about its largest value, or its least.
+    pub above: bool,
+    /// Why.
+    pub by: BoundEvidence,
+}
+
+/// What the neurons of the whole box are bounded with once. Every further time begins with the bounds of the one before.
+#[derive(Clone, Debug, Default)]
+pub struct WholeEvidence {
+    /// Slopes for pushing neurons back.
+    pub slopes: Vec<NeuronDigits>,
+    /// Better bounds of some.
+    pub bounds: Vec<NeuronEvidence>,
+}
 
 /// A combination of a question's rows, and what its bound is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,16 +67,14 @@ pub struct RowCombination {
     pub question: usize,
     /// Its rows, counted from its first one, and their weights.
     pub rows: Vec<(usize, f64)>,
-    /// The slopes, unless all are the default ones.
-    pub slopes: Option<SlopeDigits>,
-    /// Multipliers of the part's signs.
-    pub multipliers: Vec<f64>,
+    /// Why it is bounded.
+    pub by: BoundEvidence,
 }
 
 impl RowCombination {
     /// With the default slopes, and no signs.
     pub(super) fn by_default_slopes(question: usize, rows: Vec<(usize, f64)>) -> Self {
-        Self { question, rows, slopes: None, multipliers: Vec::new() }
+        Self { question, rows, by: BoundEvidence::Lines(LineEvidence::default()) }
     }
 }
 
@@ -36,75 +85,4 @@ pub struct BoxEvidence {
     pub refuted: Vec<RowCombination>,
     /// What the cuts for its own parts are made of: one for each question that is open. None: there are no cuts.
     pub cuts: Vec<RowCombination>,
-}
-
-/// Slopes and multipliers as a proof has them.
-pub(super) struct RoundedSlopes {
-    /// By function and layer.
-    slopes: Vec<Vec<Vec<f64>>>,
-    /// By function and sign of its part.
-    multipliers: Vec<Vec<f64>>,
-}
-
-impl RoundedSlopes {
-    /// Rounds those of a descent's functions of the outputs of the last one of so many hidden layers.
-    pub fn of_descent(
-        descent: &SlopeDescent,
-        network: &PaddedNetwork,
-        parts: &[BoxPart],
-        layers: usize,
-    ) -> Self {
-        let nodes = &descent.functions().nodes;
-        let slopes = |function: usize| {
-            let of_layer = |layer: usize| {
-                let slopes = descent.slopes(layer, function, network.layers[layer].padded());
-                slopes.iter().copied().map(rounded).collect()
-            };
-            (0..layers).map(of_layer).collect()
-        };
-        let multipliers = |function: usize| {
-            let signs = &parts[nodes[function]].signs;
-            let mut multipliers = vec![0.0; signs.len()];
-            for (neuron, value) in descent.multipliers(function) {
-                if let Some(k) = signs.iter().position(|sign| sign.neuron == neuron) {
-                    multipliers[k] = short(value);
-                }
-            }
-            multipliers
-        };
-        Self {
-            slopes: (0..nodes.len()).map(slopes).collect(),
-            multipliers: (0..nodes.len()).map(multipliers).collect(),
-        }
-    }
-
-    /// What a function's bound is made of.
-    pub fn combination(
-        &self,
-        network: &PaddedNetwork,
-        boxes: &Boxes,
-        (node, function): (usize, usize),
-        (question, rows): (usize, Vec<(usize, f64)>),
-    ) -> RowCombination {
-        let layers = self.slopes[function].len();
-        let slopes = |layer: usize| &self.slopes[function][layer][..];
-        let slopes = SlopeDigits::of_unstable(network, boxes, (node, layers), slopes);
-        let multipliers = self.multipliers[function].clone();
-        RowCombination { question, rows, slopes: Some(slopes), multipliers }
-    }
-}
-
-/// About the same number with few digits.
-fn short(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
-}
-
-impl FirstSlopes for RoundedSlopes {
-    fn slopes(&self, function: usize, layer: usize, _: &[f64], out: &mut [f64]) {
-        out.copy_from_slice(&self.slopes[function][layer]);
-    }
-
-    fn multiplier(&self, function: usize, sign: usize) -> Option<f64> {
-        self.multipliers[function].get(sign).copied()
-    }
 }

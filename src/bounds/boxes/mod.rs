@@ -11,6 +11,7 @@
 //! The promise is that of [`LinearBounds`](super::LinearBounds): bounds hold for every point of the part, for the exact network or for every
 //! f32 run of it.
 
+mod bottleneck;
 mod bounded;
 mod cuts;
 mod descent;
@@ -24,6 +25,7 @@ mod push_back;
 mod quadratic;
 mod quadratic_bounds;
 mod questions;
+mod rounded_slopes;
 mod scores;
 mod sign_scores;
 mod sign_trees;
@@ -35,9 +37,14 @@ mod stored_slopes;
 mod tests;
 mod weights;
 
+pub use bottleneck::{Bottleneck, HeadBounds, Inequality, TailBounds};
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 pub use effort::BoundLimits;
-pub use evidence::{BoxEvidence, RowCombination};
+pub use evidence::{
+    BoundEvidence, BoxEvidence, LineEvidence, NeuronEvidence, RowCombination, SignTreeNode,
+    WholeEvidence,
+};
 pub use part::BoxPart;
+pub use quadratic::QuadraticEvidence;
 pub use questions::BoxQuestions;
 pub use slope_digits::{NeuronDigits, SlopeDigits};

@@ -4,9 +4,11 @@
 //! all of its part, whatever their number, so that the largest of their bounds is a bound of the function.
 
 use super::descent::{DescentOptions, FirstSlopes, SlopeDescent};
+use super::evidence::{BoundEvidence, FunctionBound, LineEvidence, SignTreeNode};
 use super::network::PaddedNetwork;
 use super::part::BoxPart;
 use super::push_back::Functions;
+use super::rounded_slopes::RoundedSlopes;
 use super::sign_scores::cost;
 use super::state::Boxes;
 use crate::bounds::part::Sign;
@@ -33,6 +35,8 @@ pub(super) struct TreeGround<'g> {
     pub parts: &'g [BoxPart],
     /// Functions are of the outputs of the hidden layer before this one.
     pub layer: usize,
+    /// Whether bounds are made so that they can be proven, and come with evidence.
+    pub proves: bool,
 }
 
 /// A leaf of a function's tree.
@@ -45,25 +49,25 @@ struct SignLeaf {
     slopes: Vec<f32>,
     /// The neuron to split it by. `None` if it cannot be split.
     split: Option<NeuronId>,
+    /// Its place in the record of its function's tree, if that is kept.
+    place: usize,
 }
 
 /// Splits leaves of functions' trees until all values are at most `enough`, the effort is spent, or `is_spent` says so. `descent` has just
-/// improved the functions. The bound of each.
+/// improved the functions, and evaluated them as a proof will if they are to be proven. The bound of each.
 pub(super) fn bound_by_signs(
     ground: TreeGround,
     functions: &Functions,
     descent: &mut SlopeDescent,
     (enough, effort): (f64, TreeEffort),
     is_spent: &impl Fn() -> bool,
-) -> Vec<f64> {
-    let values = descent.best.clone();
-    let root = |k| SignLeaf::of_descent(ground, descent, (k, k), Vec::new(), values[k]);
-    let mut trees = SignTrees {
-        open: (0..functions.len()).map(|k| vec![root(k)]).collect(),
-        closed: vec![f64::NEG_INFINITY; functions.len()],
-        splits: vec![0; functions.len()],
-        enough,
-    };
+) -> Vec<FunctionBound> {
+    let mut trees = SignTrees::new(functions.len(), enough);
+    for k in 0..functions.len() {
+        let place = trees.record(ground, descent, (k, k), &[]);
+        let root = SignLeaf::of_descent(ground, descent, (k, k), Vec::new(), descent.best[k]);
+        trees.open[k].push(SignLeaf { place, ..root });
+    }
     let mut chosen = Functions::default();
     while !is_spent() {
         let leaves = trees.take(effort);
@@ -89,13 +93,26 @@ pub(super) fn bound_by_signs(
                 step: effort.step,
                 cuts: ground.layer < ground.network.hidden(),
             };
-            let TreeGround { network, boxes, parts, layer } = ground;
+            let TreeGround { network, boxes, parts, layer, proves } = ground;
             let is_enough = |best: &[f64]| best.iter().all(|value| *value <= enough) || is_spent();
             descent.run(network, boxes, (parts, &chosen, layer), &first, options, is_enough);
-            for (k, (parent, signs)) in parents.iter().zip(first.signs).enumerate() {
-                let value = descent.best[k].min(parent.value);
-                let of = (k, parent.function);
-                trees.add(SignLeaf::of_descent(ground, descent, of, signs, value));
+            let signs = first.signs;
+            if proves {
+                let own = signs.clone();
+                let rounded = RoundedSlopes::of_descent(descent, network, parts, layer, own);
+                let once = DescentOptions { evaluations: 1, ..options };
+                descent.run(network, boxes, (parts, &chosen, layer), &rounded, once, |_| false);
+            }
+            for (k, (parent, signs)) in parents.iter().zip(signs).enumerate() {
+                // What is better in the parent is not in the leaf's own lines.
+                let inherited = if proves { f64::INFINITY } else { parent.value };
+                let (value, of) = (descent.best[k].min(inherited), (k, parent.function));
+                let place = trees.record(ground, descent, of, &signs);
+                if k % 2 == 0 {
+                    trees.record_split(parent, place);
+                }
+                let leaf = SignLeaf::of_descent(ground, descent, of, signs, value);
+                trees.add(SignLeaf { place, ..leaf });
             }
         }
     }
@@ -110,9 +127,73 @@ struct SignTrees {
     /// Leaves of each function that were split.
     splits: Vec<usize>,
     enough: f64,
+    /// All nodes of each function's tree, if they are kept.
+    records: Vec<Vec<RecordedSplit>>,
+}
+
+/// A node of a tree, and what its own bound is made of.
+struct RecordedSplit {
+    value: f64,
+    lines: LineEvidence,
+    /// What it was split by, and the place of the first of its two sides, which are neighbours.
+    split: Option<(NeuronId, usize)>,
 }
 
 impl SignTrees {
+    fn new(functions: usize, enough: f64) -> Self {
+        Self {
+            open: (0..functions).map(|_| Vec::new()).collect(),
+            closed: vec![f64::NEG_INFINITY; functions],
+            splits: vec![0; functions],
+            enough,
+            records: (0..functions).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// Keeps what a node's bound is made of, if it is to be proven: what a descent has just evaluated as its function `of.0`. Its place.
+    fn record(
+        &mut self,
+        ground: TreeGround,
+        descent: &SlopeDescent,
+        of: (usize, usize),
+        signs: &[Sign],
+    ) -> usize {
+        let TreeGround { network, boxes, parts, layer, proves } = ground;
+        if !proves {
+            return 0;
+        }
+        let of_part = &parts[descent.functions().nodes[of.0]].signs;
+        let signs = of_part.iter().chain(signs).copied();
+        let lines = LineEvidence::of_descent(descent, (network, boxes, layer), of.0, signs);
+        let record = &mut self.records[of.1];
+        record.push(RecordedSplit { value: descent.best[of.0], lines, split: None });
+        record.len() - 1
+    }
+
+    /// Keeps that a node was split, if nodes are kept.
+    fn record_split(&mut self, parent: &SignLeaf, first: usize) {
+        if let Some(of) = self.records[parent.function].get_mut(parent.place) {
+            of.split = parent.split.map(|neuron| (neuron, first));
+        }
+    }
+
+    /// The tree of a function as far as it is needed for a bound, if it was kept.
+    fn evidence(record: Vec<RecordedSplit>, bound: f64) -> Option<BoundEvidence> {
+        let mut waiting = if record.is_empty() { return None } else { vec![0] };
+        let mut nodes = Vec::new();
+        while let Some(place) = waiting.pop() {
+            let RecordedSplit { value, lines, split } = &record[place];
+            nodes.push(match split {
+                Some((neuron, first)) if *value > bound => {
+                    waiting.extend([first + 1, *first]);
+                    SignTreeNode::Split(*neuron)
+                }
+                _ => SignTreeNode::Leaf(lines.clone()),
+            });
+        }
+        Some(BoundEvidence::Signs(nodes))
+    }
+
     fn add(&mut self, leaf: SignLeaf) {
         if leaf.value <= self.enough || leaf.split.is_none() {
             let closed = &mut self.closed[leaf.function];
@@ -146,11 +227,14 @@ impl SignTrees {
         leaves
     }
 
-    fn finish(self) -> Vec<f64> {
+    fn finish(self) -> Vec<FunctionBound> {
         let largest = |(open, closed): (&Vec<SignLeaf>, &f64)| {
             open.iter().map(|leaf| leaf.value).fold(*closed, f64::max)
         };
-        self.open.iter().zip(&self.closed).map(largest).collect()
+        let values: Vec<f64> = self.open.iter().zip(&self.closed).map(largest).collect();
+        let both = values.into_iter().zip(self.records);
+        both.map(|(value, record)| FunctionBound { value, by: Self::evidence(record, value) })
+            .collect()
     }
 }
 
@@ -176,6 +260,7 @@ impl SignLeaf {
             slopes,
             split: costliest(ground, descent, of.0, &signs),
             signs,
+            place: 0,
         }
     }
 }

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch};
-use super::cuts::{GoalCut, MOST_CUTS};
+use super::cuts::{GoalCut, MOST_CUTS, goal};
 use super::descent::{DefaultSlopes, DescentOptions, SlopeDescent};
 use super::effort::{BoundLimits, Effort, LOOK, PART};
-use super::evidence::{BoxEvidence, RoundedSlopes};
+use super::evidence::{
+    BoundEvidence, BoxEvidence, FunctionBound, LineEvidence, NeuronEvidence, RowCombination,
+};
 use super::first_slopes::{FirstOfNeurons, FirstOfRows};
 use super::part::BoxPart;
 use super::push_back::Functions;
 use super::quadratic_bounds::bound_by_quadratics;
+use super::rounded_slopes::RoundedSlopes;
 use super::scores::Pass;
 use super::sign_scores;
 use super::sign_trees::{TreeEffort, TreeGround, bound_by_signs};
@@ -21,13 +24,8 @@ use super::weights;
 use crate::bounds::part::Sign;
 use crate::network::NeuronId;
 
-/// How far the goal is below the cutoff.
-const GOAL: f64 = 1e-7;
-
-/// Points with a smaller value do not count: somewhat below what is to be shown.
-fn goal(cutoff: f64) -> f64 {
-    cutoff - GOAL * (1.0 + cutoff.abs())
-}
+/// In proofs, other bounds of neurons than those by lines have to be lower by this share of their magnitude, or to make a neuron stable.
+const WORTH_ITS_EVIDENCE: f64 = 0.01;
 
 impl BoxBounds {
     /// Bounds parts of the box, with improved slopes. As [`BoxBounds::bound`].
@@ -56,22 +54,27 @@ impl BoxBounds {
         });
         let mut values: Vec<Vec<f64>> = parts.iter().map(|part| part.values.to_vec()).collect();
         self.bound_rows_sloped(&mut parts, &mut values, limits, effort, scratch);
-        self.forget_unproven(&parts, &mut values, limits);
+        self.forget_unproven(&mut parts, &mut values, limits, scratch);
         let bounded = parts.into_iter().zip(values).enumerate();
         bounded
             .map(|(node, (part, values))| self.result(node, part, values, limits.cutoff, scratch))
             .collect()
     }
 
-    /// What was bounded while time ran out cannot be proven: a checker bounds all.
+    /// What was bounded while time ran out cannot be proven: a checker bounds all. So nothing is taken over, and no evidence.
     pub(super) fn forget_unproven(
         &self,
-        parts: &[BoxPart],
+        parts: &mut [BoxPart],
         values: &mut [Vec<f64>],
         limits: BoundLimits,
+        scratch: &mut BoxScratch,
     ) {
         if self.proves && limits.is_spent() {
-            values.iter_mut().zip(parts).for_each(|(v, part)| v.copy_from_slice(&part.values));
+            scratch.begin_evidence(parts.len());
+            for (values, part) in values.iter_mut().zip(parts) {
+                values.copy_from_slice(&part.values);
+                part.cuts = Arc::new([]);
+            }
         }
     }
 
@@ -121,11 +124,17 @@ impl BoxBounds {
                 let options = DescentOptions { evaluations: 1, ..options };
                 descent.run(padded, boxes, (parts, functions, layer), &first, options, |_| false);
             }
-            let ground = TreeGround { network: padded, boxes, parts, layer };
+            let ground = TreeGround { network: padded, boxes, parts, layer, proves: self.proves };
             let best = self.bound_again(ground, functions, descent, (effort, limits));
             for (k, &(node, j)) in block.iter().enumerate() {
-                let (upper, lower) = (best[2 * k], -best[2 * k + 1]);
+                let (upper, lower) = (best[2 * k].value, -best[2 * k + 1].value);
                 boxes.tighten(layer, node * width + j, node, lower, upper);
+            }
+            for (k, best) in best.into_iter().enumerate() {
+                let neuron = NeuronId { layer, index: block[k / 2].1 };
+                if let (Some(keep), Some(by)) = (keep.as_deref_mut(), best.by) {
+                    keep.keep_bound(NeuronEvidence { neuron, above: k % 2 == 0, by });
+                }
             }
         }
     }
@@ -137,11 +146,9 @@ impl BoxBounds {
         functions: &Functions,
         descent: &mut SlopeDescent,
         (effort, limits): (Effort, BoundLimits),
-    ) -> Vec<f64> {
-        let mut best = descent.best.clone();
-        if self.proves {
-            return best;
-        }
+    ) -> Vec<FunctionBound> {
+        let by_lines = |&value: &f64| FunctionBound { value, by: None };
+        let mut best: Vec<FunctionBound> = descent.best.iter().map(by_lines).collect();
         let is_spent = || limits.is_spent();
         let quadratics = effort
             .neuron_squares
@@ -152,8 +159,17 @@ impl BoxBounds {
             .neuron_trees
             .filter(|_| !is_enough)
             .map(|trees| bound_by_signs(ground, functions, descent, (0.0, trees), &is_spent));
-        for other in quadratics.into_iter().chain(trees) {
-            best.iter_mut().zip(other).for_each(|(best, other)| *best = best.min(other));
+        for others in quadratics.into_iter().chain(trees) {
+            for (best, other) in best.iter_mut().zip(others) {
+                let less = if other.by.is_some() && other.value > 0.0 {
+                    WORTH_ITS_EVIDENCE * best.value.abs()
+                } else {
+                    0.0
+                };
+                if other.value < best.value - less {
+                    *best = other;
+                }
+            }
         }
         best
     }
@@ -186,12 +202,20 @@ impl BoxBounds {
         scratch: &mut BoxScratch,
     ) {
         let cutoff = limits.cutoff;
+        scratch.begin_evidence(bounds.len());
         self.open_questions(bounds, cutoff, scratch);
-        let proposed = self.descend_rows(parts, limits, effort, scratch);
-        let weights = self.bound_each_row(parts, bounds, cutoff, proposed.as_ref(), scratch);
+        let is_proposed = self.descend_rows(parts, limits, effort, scratch);
+        let weights = self.bound_each_row(parts, bounds, cutoff, is_proposed, scratch);
         self.bound_combined(parts, bounds, (limits, effort), &weights, scratch);
-        if let Some(trees) = effort.row_trees.filter(|_| !self.proves) {
+        if let Some(trees) = effort.row_trees {
             self.bound_rows_by_signs(parts, bounds, (limits, trees), scratch);
+        }
+        // What is refuted by now needs no cut.
+        for ((part, bounds), evidence) in parts.iter_mut().zip(&*bounds).zip(&mut scratch.evidence)
+        {
+            let is_open = |question: usize| bounds[question] >= cutoff;
+            part.cuts = part.cuts.iter().filter(|cut| is_open(cut.question)).cloned().collect();
+            evidence.cuts.retain(|cut| is_open(cut.question));
         }
         // Intervals hold at points that count only: all others are below the goal.
         bounds.iter_mut().flatten().for_each(|value| *value = value.max(goal(cutoff)));
@@ -208,17 +232,21 @@ impl BoxBounds {
         self.open_questions(bounds, limits.cutoff, scratch);
         scratch.columns.retain(|&(_, question)| self.rows.rows(question).len() == 1);
         let once = Effort { rows: 1, ..PART };
-        let BoxScratch { boxes, columns, combined, descent, .. } = scratch;
+        let BoxScratch { boxes, columns, combined, descent, evidence, .. } = scratch;
         let rows = self.push_open_rows(parts, boxes, columns, combined);
         let (padded, layer) = (&self.padded, self.padded.hidden());
         let run = (parts, &*combined, layer);
         descent.run(padded, boxes, run, &FirstOfRows { rows: &rows }, once.of_rows(), |_| false);
-        let ground = TreeGround { network: padded, boxes, parts, layer };
+        self.prove((boxes, parts), combined, once, descent);
+        let ground = TreeGround { network: padded, boxes, parts, layer, proves: self.proves };
         let goal = (limits.cutoff.next_down(), trees);
         let best = bound_by_signs(ground, combined, descent, goal, &|| limits.is_spent());
         for (&(node, question), best) in columns.iter().zip(best) {
             let bound = &mut bounds[node][question];
-            *bound = bound.min(best);
+            *bound = bound.min(best.value);
+            if let Some(by) = best.by.filter(|_| best.value < limits.cutoff) {
+                evidence[node].refuted.push(RowCombination { question, rows: vec![(0, 1.0)], by });
+            }
         }
     }
 
@@ -241,14 +269,14 @@ impl BoxBounds {
         rows
     }
 
-    /// Improves the functions of all rows of open questions. What a proof has of them, if it is to be proven.
+    /// Improves the functions of all rows of open questions. Whether they were evaluated as a proof has them.
     fn descend_rows(
         &self,
         parts: &[BoxPart],
         limits: BoundLimits,
         effort: Effort,
         scratch: &mut BoxScratch,
-    ) -> Option<RoundedSlopes> {
+    ) -> bool {
         let BoxScratch { boxes, functions, columns, descent, .. } = scratch;
         let (padded, hidden) = (&self.padded, self.padded.hidden());
         let rows = self.push_open_rows(parts, boxes, columns, functions);
@@ -265,7 +293,7 @@ impl BoxBounds {
         parts: &mut [BoxPart],
         bounds: &mut [Vec<f64>],
         cutoff: f64,
-        proposed: Option<&RoundedSlopes>,
+        is_proposed: bool,
         scratch: &mut BoxScratch,
     ) -> Vec<Vec<f64>> {
         let BoxScratch { boxes, functions, columns, scores, descent, evidence, .. } = scratch;
@@ -284,16 +312,16 @@ impl BoxBounds {
             let bound = &mut bounds[node][question];
             *bound = bound.min(values[least]);
             scores.choose(node, (Pass::Rows, least), *bound);
-            if let Some(proposed) = proposed {
-                let row = (question, vec![(least - of_question.start, 1.0)]);
-                let proof = proposed.combination(padded, boxes, (node, least), row);
+            if is_proposed {
+                let rows = vec![(least - of_question.start, 1.0)];
+                let proof = self.combination((descent, boxes, parts), least, (question, rows));
                 let BoxEvidence { refuted, cuts } = &mut evidence[node];
                 if *bound < cutoff { refuted.push(proof) } else { cuts.push(proof) }
             }
             if *bound < cutoff {
                 return false;
             }
-            cuts[node].push(self.cut(descent.functions(), least, goal(cutoff)));
+            cuts[node].push(self.cut(descent.functions(), (question, least), goal(cutoff)));
             for (row, function) in rows.clone().zip(of_question.clone()) {
                 let (of_row, multipliers) = self.row_slopes(descent, function, &parts[node]);
                 slopes[node].keep(row, of_row, multipliers);
@@ -335,36 +363,49 @@ impl BoxBounds {
         let (cutoff, is_enough) = (limits.cutoff, |best: &[f64]| limits.are_met(best));
         let run = (parts, &*combined, hidden);
         descent.run(padded, boxes, run, &DefaultSlopes, effort.of_rows(), is_enough);
-        let proposed = self.prove((boxes, parts), combined, effort, descent);
+        let is_proposed = self.prove((boxes, parts), combined, effort, descent);
         for (column, &(node, question)) in columns.iter().enumerate() {
             let bound = &mut bounds[node][question];
             *bound = bound.min(descent.best[column]);
-            if let Some(proposed) = proposed.as_ref().filter(|_| *bound < cutoff) {
+            if is_proposed && *bound < cutoff {
                 let rows = weights[column].iter().copied().enumerate();
                 let row = (question, rows.filter(|(_, weight)| *weight > 0.0).collect());
-                let proof = proposed.combination(padded, boxes, (node, column), row);
+                let proof = self.combination((descent, boxes, parts), column, row);
                 evidence[node].refuted.push(proof);
             }
         }
     }
 
-    /// Evaluates a descent's functions once more, with slopes and multipliers as a proof has them, if it is to be proven.
+    /// Evaluates a descent's functions once more, with slopes and multipliers as a proof has them, if it is to be proven. Whether that was done.
     fn prove(
         &self,
         (boxes, parts): (&Boxes, &[BoxPart]),
         functions: &Functions,
         effort: Effort,
         descent: &mut SlopeDescent,
-    ) -> Option<RoundedSlopes> {
+    ) -> bool {
         // A look is only a look.
         if !self.proves || effort.rows == LOOK.rows {
-            return None;
+            return false;
         }
         let (padded, hidden) = (&self.padded, self.padded.hidden());
-        let rounded = RoundedSlopes::of_descent(descent, padded, parts, hidden);
+        let rounded = RoundedSlopes::of_descent(descent, padded, parts, hidden, Vec::new());
         let once = DescentOptions { evaluations: 1, step: 0.0, cuts: false };
         descent.run(padded, boxes, (parts, functions, hidden), &rounded, once, |_| false);
-        Some(rounded)
+        true
+    }
+
+    /// What a proof has of a combination of a question's rows, which a descent has just evaluated.
+    fn combination(
+        &self,
+        (descent, boxes, parts): (&SlopeDescent, &Boxes, &[BoxPart]),
+        function: usize,
+        (question, rows): (usize, Vec<(usize, f64)>),
+    ) -> RowCombination {
+        let (padded, hidden) = (&self.padded, self.padded.hidden());
+        let signs = parts[descent.functions().nodes[function]].signs.iter().copied();
+        let lines = LineEvidence::of_descent(descent, (padded, boxes, hidden), function, signs);
+        RowCombination { question, rows, by: BoundEvidence::Lines(lines) }
     }
 
     /// The slopes of a function, layer by layer, and the multipliers of a part's signs.
@@ -388,13 +429,18 @@ impl BoxBounds {
     }
 
     /// What a row's line says of points with a value of at least the goal.
-    fn cut(&self, functions: &Functions, function: usize, goal: f64) -> GoalCut {
+    fn cut(
+        &self,
+        functions: &Functions,
+        (question, function): (usize, usize),
+        goal: f64,
+    ) -> GoalCut {
         let (inputs, allowance) = (self.padded.inputs(), self.padded.allowance);
         let slopes = functions.coefficients[function * inputs..(function + 1) * inputs].to_vec();
         let constant = functions.constants[function];
         let off = allowance.of(functions.sizes[function] + constant.abs() + goal.abs());
         let room = constant - goal + off;
-        GoalCut { slopes, room: if room.is_nan() { f64::INFINITY } else { room } }
+        GoalCut { question, slopes, room: if room.is_nan() { f64::INFINITY } else { room } }
     }
 
     /// The neuron to split a part by: of those that seem best, the one whose two sides have the lowest bounds after a short look. `None` if no neuron is unstable.

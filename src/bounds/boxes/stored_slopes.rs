@@ -1,5 +1,6 @@
 //! Slopes that were improved once, kept to begin with for parts.
 
+use super::evidence::{NeuronEvidence, WholeEvidence};
 use super::network::PaddedNetwork;
 use super::slope_digits::{NeuronDigits, SlopeDigits};
 
@@ -14,6 +15,8 @@ pub(super) struct NeuronSlopes {
     offsets: Vec<usize>,
     /// Slopes as digits, for proofs.
     digits: Vec<(usize, [SlopeDigits; 2])>,
+    /// What else bounded neurons, for proofs.
+    bounds: Vec<NeuronEvidence>,
 }
 
 impl NeuronSlopes {
@@ -25,6 +28,7 @@ impl NeuronSlopes {
             slopes: Vec::new(),
             offsets: (0..=layer).map(offset).collect(),
             digits: Vec::new(),
+            bounds: Vec::new(),
         }
     }
 
@@ -33,8 +37,19 @@ impl NeuronSlopes {
         self.digits.push((neuron, digits));
     }
 
-    /// What a proof says of the neurons, which are those of a layer.
-    pub fn digits(&self, layer: usize) -> impl Iterator<Item = NeuronDigits> + '_ {
+    /// Keeps what bounds a neuron.
+    pub fn keep_bound(&mut self, bound: NeuronEvidence) {
+        self.bounds.push(bound);
+    }
+
+    /// What a proof says of the neurons of all layers.
+    pub fn evidence(layers: &[Self]) -> WholeEvidence {
+        let digits = layers.iter().enumerate().flat_map(|(layer, of)| of.digits(layer));
+        let bounds = layers.iter().flat_map(|of| of.bounds.iter().cloned());
+        WholeEvidence { slopes: digits.collect(), bounds: bounds.collect() }
+    }
+
+    fn digits(&self, layer: usize) -> impl Iterator<Item = NeuronDigits> + '_ {
         self.digits.iter().map(move |(index, [above, below])| NeuronDigits {
             layer,
             index: *index,

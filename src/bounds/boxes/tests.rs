@@ -241,13 +241,14 @@ fn parts_are_bounded_the_same_side_by_side() {
 #[test]
 fn bounds_made_again_hold_and_are_lower() {
     let (mut lower, mut count) = (0, 0);
-    for seed in 0..12 {
-        let network = network(&[6, 16, 16, 16, 2], seed);
+    for seed in 0..24 {
+        let network = network(&[6, 16, 16, 16, 2], seed / 2);
         let set = InputSet::new_box(&[-0.5; 6], &[0.5; 6]);
-        let questions = random_questions(2, seed);
+        let questions = random_questions(2, seed / 2);
         let mut scratch = BoxScratch::default();
         let kind = (Arithmetic::F32, SplitBy::Signs);
-        let (bounds, root) = BoxBounds::new(&network, &set, questions, kind, NEVER, &mut scratch);
+        let make = if seed % 2 == 0 { BoxBounds::new } else { BoxBounds::with_evidence };
+        let (bounds, root) = make(&network, &set, questions, kind, NEVER, &mut scratch);
         let again = bounds.bounded_again(&root, NEVER.into(), &mut scratch);
         let (bounds, again) = again.expect("parts are made by signs");
         count += check(&network, &bounds, &again, NEVER, seed);
@@ -260,7 +261,7 @@ fn bounds_made_again_hold_and_are_lower() {
             }
         }
     }
-    assert!(lower >= 6 && count > 500, "{lower} bounds were lower, {count} points");
+    assert!(lower >= 12 && count > 1000, "{lower} bounds were lower, {count} points");
 }
 
 /// With its time up from the beginning, a bound takes no longer than one evaluation of each row, and holds.
@@ -278,7 +279,16 @@ fn bounds_without_time_hold() {
             check(&network, &made.0, &made.1, NEVER, 5);
             made.1.bound.value()
         };
-        let hurried = value(BoundLimits { cutoff: NEVER, budget: Some(&budget) });
+        let hurried = BoundLimits { cutoff: NEVER, budget: Some(&budget) };
+        // What is not done as a checker does it is no evidence.
+        let questions = BoxQuestions::objective(&Objective::new(vec![1.0, -1.0]));
+        let (kind, hurried_proof) =
+            ((Arithmetic::F32, split_by), BoundLimits { cutoff: 1e6, ..hurried });
+        let mut scratch = BoxScratch::default();
+        let (_, root) =
+            BoxBounds::with_evidence(&network, &set, questions, kind, hurried_proof, &mut scratch);
+        assert!(root.bound.value() == f64::INFINITY && root.evidence.refuted.is_empty());
+        let hurried = value(hurried);
         assert!(hurried.is_finite() && hurried > value(NEVER.into()), "{split_by:?}");
     }
 }

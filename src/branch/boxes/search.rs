@@ -108,6 +108,16 @@ impl BoxTree {
         self.cover.value()
     }
 
+    /// What covers the box.
+    pub fn cover(&self) -> &Cover<Certificate> {
+        &self.cover
+    }
+
+    /// Nodes bounded, the root not counted.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     fn best(&self) -> f64 {
         self.incumbent.as_ref().map_or(f64::NEG_INFINITY, |best| best.margin)
     }
@@ -136,6 +146,29 @@ impl BoxTree {
             self.stopped |= watch(TreeEvent::Divided(state)).is_break();
             if self.trace.last().is_none_or(|&(_, last)| bound < last) {
                 self.trace.push((budget.elapsed(), bound));
+            }
+        }
+    }
+
+    /// Splits open nodes in another order, those that count most first, until so many more nodes are bounded, none is left, or time is up.
+    pub fn refine(&mut self, nodes: usize, budget: &Budget, counts: impl Fn(&BoxPart) -> f64) {
+        let most = self.nodes + nodes;
+        while self.nodes < most && !budget.is_spent() {
+            let mut open = std::mem::take(&mut self.open).into_vec();
+            open.append(&mut self.dive);
+            self.bytes = 0;
+            let count = |node: &BoxNode| counts(&node.bounded.part);
+            open.sort_by(|a, b| count(b).total_cmp(&count(a)));
+            let rest = open.split_off(open.len().min(BATCH));
+            for node in rest {
+                self.bytes += node.bounded.bytes();
+                self.open.push(node);
+            }
+            if open.is_empty() {
+                break;
+            }
+            for (node, halves) in self.split(open, budget) {
+                self.replace(node, halves);
             }
         }
     }
@@ -278,7 +311,7 @@ impl BoxTree {
     /// What proves that all bounds are below the cutoff, if that is so and evidence was kept. `conjunctions` says which one each question is.
     pub fn take_proof(&mut self, stop: BranchStop, conjunctions: &[usize]) -> Option<BoxTreeProof> {
         let record = self.record.take().filter(|_| stop == BranchStop::Proven)?;
-        Some(record.finish(&self.bounds.neuron_slopes(), conjunctions))
+        Some(record.finish(&self.bounds.whole_evidence(), conjunctions))
     }
 
     /// What the tree proved and found.

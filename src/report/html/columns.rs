@@ -9,30 +9,36 @@ const DIGITS: usize = 7;
 
 /// The fields of all records, field by field: a list, or the value that all share. Lists in records are left out, and these fields.
 pub fn columns(records: &[impl Serialize], left_out: &[&str]) -> Fields {
-    let rows: Vec<Fields> = records.iter().map(json::fields).collect();
-    let mut names: Vec<&String> = Vec::new();
-    for row in &rows {
-        for (name, value) in row {
-            if !value.is_array() && !left_out.contains(&name.as_str()) && !names.contains(&name) {
-                names.push(name);
-            }
+    let mut columns: Vec<(String, Vec<Value>)> = Vec::new();
+    for (row, record) in records.iter().enumerate() {
+        for (name, value) in json::fields(record) {
+            let column = match columns.iter().position(|(known, _)| *known == name) {
+                Some(known) => &mut columns[known].1,
+                None if value.is_array() || left_out.contains(&name.as_str()) => continue,
+                None => {
+                    columns.push((name, Vec::with_capacity(records.len())));
+                    &mut columns.last_mut().expect("just added").1
+                }
+            };
+            // Earlier records may not have the field.
+            column.resize(row, Value::Null);
+            column.push(shown(value));
         }
     }
-    let column = |name: &str| {
-        let values: Vec<Value> = rows.iter().map(|row| shown(row.get(name))).collect();
+    let shared = |mut values: Vec<Value>| {
+        values.resize(records.len(), Value::Null);
         match values.first() {
             Some(first) if values.iter().all(|value| value == first) => first.clone(),
             _ => Value::Array(values),
         }
     };
-    names.into_iter().map(|name| (name.clone(), column(name))).collect()
+    columns.into_iter().map(|(name, values)| (name, shared(values))).collect()
 }
 
-fn shown(value: Option<&Value>) -> Value {
-    match value {
-        None => Value::Null,
-        Some(value) if value.is_f64() => value.as_f64().map(rounded).into(),
-        Some(value) => value.clone(),
+fn shown(value: Value) -> Value {
+    match value.as_f64().filter(|_| value.is_f64()) {
+        Some(number) => rounded(number).into(),
+        None => value,
     }
 }
 

@@ -14,6 +14,15 @@ const TITLES = {
   constraint_count: "constraints", violation: "constraints broken by at most", at_lower: "inputs at their lower bound",
   at_upper: "inputs at their upper bound", integers: "inputs with whole numbers only", witness: "input above the threshold",
 };
+/// Values of records that are abbreviations, in words.
+const WORDS = {
+  norm: { l1: "L1", linf: "L∞" },
+  stop: {
+    no_gain: "no gain for a while", optimal: "margin meets bound", rounded: "margin meets bound, before rounding", first: "first one found",
+    robust: "proof", time: "time limit", nodes: "node limit", claimed: "the solver's claim", trouble: "trouble in the solver",
+    precision: "radius precise enough", no_adversary: "none up to the largest budget",
+  },
+};
 /// Fields that are labels.
 const LABELS = ["label", "predicted", "target"];
 /// Nothing to tell where the set was not divided.
@@ -63,7 +72,8 @@ function detailBody(record) {
   const wrong = record.error != null ? element("p", { class: "notice" }, `No answer: ${record.error}.`) : record.misclassified
     ? element("p", { class: "notice" }, `Misclassified: labelled ${labelText(record.label)}, predicted as ${labelText(record.predicted)}.`)
     : null;
-  const sheet = record.curve.length > 1 ? element("div", { class: "sheet" }) : null;
+  // Of what took no time there is nothing to draw over time.
+  const sheet = record.curve.length > 1 && record.seconds > SHORTEST ? element("div", { class: "sheet" }) : null;
   const pictured = kind.gallery ? largePanels(record) : [];
   return [wrong, ...pictured, element("p", { class: "lead" }, `${sentence(record)}.`), downloadButtons(record), sheet, factList(record)].filter((part) => part);
 }
@@ -83,7 +93,7 @@ function fact(field, value) {
   if (LABELS.includes(field)) return labelText(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) < 1e-4 ? value.toExponential(2).replaceAll("-", "−") : number(value, 5);
-  return String(value).replaceAll("_", field === "stop" ? " " : "_").replace(/^-(?=\d)/, "−");
+  return String(WORDS[field]?.[value] ?? value).replace(/^-(?=\d)/, "−");
 }
 
 function growth(record, width) {

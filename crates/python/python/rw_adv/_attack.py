@@ -439,11 +439,11 @@ class AttackResult(SavedRun, Sequence[ImageResult]):
             return pandas.DataFrame(self.records)
         return pandas.DataFrame([result.to_dict() for result in self])
 
-    def save(self, directory: Union[str, os.PathLike[str]], pictures: str = "all") -> None:
+    def save(self, directory: Union[str, os.PathLike[str]], pictures: str = "adversaries") -> None:
         """Writes the directory that ``rw-adv --out`` writes: records, summary.json, arrays and pictures of the adversaries, report.html;
         and, unless ``proofs=False`` was asked for, proofs/ for ``rw-adv check-proof``. The directory must not hold results yet.
 
-        ``pictures`` in adversarial/ are ``none``, the ``adversaries`` alone, or ``all``; a result that was pickled has all.
+        ``pictures`` in adversarial/ are ``none``, the ``adversaries`` alone, or ``all``; a result that was pickled has those of the adversaries.
         """
         word("pictures", pictures, PICTURES)
         self._save(directory, list(self._indices), pictures)

@@ -181,7 +181,7 @@ class RadiusResult(SavedRun, Sequence[ImageRadius]):
         """A data frame with a row for each image, as in radii.jsonl."""
         return needed("pandas", "to_pandas()").DataFrame(self.records)
 
-    def save(self, directory: Union[str, os.PathLike[str]], pictures: str = "all") -> None:
+    def save(self, directory: Union[str, os.PathLike[str]], pictures: str = "adversaries") -> None:
         """Writes the directory that ``rw-adv radius --out`` writes; ``pictures`` as for :meth:`AttackResult.save`. It must not hold results
         yet."""
         word("pictures", pictures, PICTURES)

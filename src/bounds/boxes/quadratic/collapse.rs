@@ -52,8 +52,9 @@ struct LayerOutputs {
 /// The network over one box, up to some layer.
 pub struct CollapsedBox {
     node: usize,
-    /// Inputs that are not fixed.
+    /// Inputs that are not fixed, and how far they reach from the middle.
     inputs: Vec<usize>,
+    radii: Vec<f64>,
     pub neurons: Vec<CollapsedNeuron>,
     outputs: LayerOutputs,
 }
@@ -72,13 +73,20 @@ impl CollapsedBox {
             columns[(inputs.len(), i)] = centre;
             sizes.push(lower.abs().max(upper.abs()));
         }
+        let mut radii = Vec::with_capacity(inputs.len());
         for (row, &i) in inputs.iter().enumerate() {
             let ((lower, upper), centre) = (range(i), columns[(inputs.len(), i)]);
-            columns[(row, i)] = (upper - centre).max(centre - lower).next_up();
+            radii.push((upper - centre).max(centre - lower).next_up());
+            columns[(row, i)] = radii[row];
         }
         let errors = vec![0.0; padded];
         let outputs = LayerOutputs { neurons: (0..padded).collect(), columns, errors, sizes };
-        Self { node, inputs, neurons: Vec::new(), outputs }
+        Self { node, inputs, radii, neurons: Vec::new(), outputs }
+    }
+
+    /// Inputs that are not fixed, and how far they reach from the middle.
+    pub fn reaches(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.inputs.iter().copied().zip(self.radii.iter().copied())
     }
 
     /// Inputs that are not fixed.

@@ -125,6 +125,16 @@ pub fn improve(
     best
 }
 
+/// Where the Lagrangian is largest. `None` if it is not concave.
+pub fn best_point(
+    relaxation: &QuadraticRelaxation,
+    function: &CollapsedFunction,
+    m: &SquareMultipliers,
+) -> Option<RelaxedPoint> {
+    let moments = MomentScratch::new(relaxation).moments(relaxation, function, m, 0.0);
+    moments.map(|moments| moments.point)
+}
+
 /// Squares to begin with: what is best where the matrix is diagonal, and enough for some products.
 fn begin_squares(
     relaxation: &QuadraticRelaxation,

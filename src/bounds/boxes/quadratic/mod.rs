@@ -2,11 +2,13 @@
 
 mod cholesky;
 mod collapse;
+mod evidence;
 mod improve;
 mod relaxation;
 #[cfg(test)]
 mod tests;
 
 pub(super) use collapse::CollapsedBox;
-pub(super) use improve::{FirstLines, improve};
+pub use evidence::QuadraticEvidence;
+pub(super) use improve::{FirstLines, best_point, improve};
 pub(super) use relaxation::QuadraticRelaxation;

@@ -85,13 +85,16 @@ pub struct Inequality {
 
 impl BoxBounds {
     /// The first hidden layer but one or later with few neurons that can be on in the whole box, if there is one with another hidden layer behind
-    /// it. `root` is the bound of the whole box.
+    /// it, and parts are made by the signs of neurons. `root` is the bound of the whole box.
     ///
     /// # Panics
     /// When `network` has other layers.
     pub fn bottleneck(&self, network: &Network, root: &BoundedBox) -> Option<Bottleneck> {
-        let is_whole = root.part.part.depth() == 0 && self.padded.arithmetic == Arithmetic::F32;
-        let intervals = root.part.neurons.as_deref().filter(|_| is_whole)?;
+        // Few inputs are bisected as they are.
+        let is_suited =
+            self.split_by == SplitBy::Signs && self.padded.arithmetic == Arithmetic::F32;
+        let is_whole = root.part.part.depth() == 0;
+        let intervals = root.part.neurons.as_deref().filter(|_| is_suited && is_whole)?;
         let behind = 1..self.padded.hidden().saturating_sub(1);
         behind.into_iter().find_map(|layer| {
             let (begin, width) = (self.padded.offset(layer), self.padded.layers[layer].padded());

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bottleneck::BottleneckProof;
 use crate::bounds::{
     BoundEvidence, BoxEvidence, LineEvidence, NeuronDigits, NeuronEvidence, QuadraticEvidence,
     RowCombination, SignTreeNode, SlopeDigits, SplitSide, WholeEvidence,
@@ -20,7 +21,11 @@ pub struct BoxTreeProof {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<WholeEntry>,
     /// All nodes: each before its two sides, the first side with all of its nodes before the second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<BoxTreeNode>,
+    /// Two halves of the network, instead of nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<Box<BottleneckProof>>,
 }
 
 /// How lower layers are relaxed in the bounds of a neuron.
@@ -188,7 +193,7 @@ impl BoxTreeRecord {
         }
         let mut times = whole.iter().map(WholeEntry::new);
         let slopes = times.next().map(|first| first.slopes).unwrap_or_default();
-        BoxTreeProof { slopes, again: times.collect(), nodes }
+        BoxTreeProof { slopes, again: times.collect(), nodes, bottleneck: None }
     }
 }
 

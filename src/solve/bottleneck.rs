@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::boxes::{BoxDecider, first_slice};
-use crate::bounds::{BoundLimits, BoxScratch, CertifiedBound};
+use crate::bounds::{BoundLimits, BoxScratch, CertifiedBound, HeadBounds};
 use crate::branch::{BoxTree, BoxTreeOptions, BranchStop};
 use crate::budget::Budget;
 use crate::network::Network;
 use crate::observer::Observer;
+use crate::proof::{BottleneckProof, BoxTreeProof};
 
 /// How often the whole box of the head is bounded again, as long as that brings the bound to this share of what it was.
 const STRENGTHENED: usize = 6;
@@ -21,17 +22,17 @@ const FIRST_NODES: usize = 4096;
 const REFINED: usize = 8;
 const REFINED_NODES: usize = 2048;
 
-/// Decides a tree's questions in two halves. `None` if the network has no bottleneck in that box, or bounds are to be proven. `middle` is a point
-/// of the box.
+/// Decides a tree's questions in two halves. `None` if the network has no bottleneck in that box. `middle` is a point of the box, and `conjunctions` says
+/// which one each question is.
 pub(super) fn decide_in_halves(
     decider: &BoxDecider,
     network: &Network,
-    middle: &[f64],
+    (middle, conjunctions): (&[f64], &[usize]),
     budget: &Budget,
     observer: &dyn Observer,
 ) -> Option<BottleneckResult> {
     let (bounds, root, options) = decider.root();
-    let bottleneck = bounds.bottleneck(network, root).filter(|_| !bounds.proves())?;
+    let bottleneck = bounds.bottleneck(network, root)?;
     let limits = BoundLimits { cutoff: options.cutoff, budget: Some(budget) };
     let mut scratch = BoxScratch::default();
     let tail = bottleneck.tail(bounds.questions().clone(), limits, &mut scratch);
@@ -45,13 +46,35 @@ pub(super) fn decide_in_halves(
         tree.refine(REFINED_NODES, budget, |part| before.largest(part));
         inequality = bottleneck.inequality(&tail, tree.cover(), middle);
     }
-    let result = BottleneckResult { bound: tail.certify(tree.cover()), nodes: tree.nodes() };
-    let Some(inequality) = inequality.filter(|_| result.bound.is_none()) else {
-        return Some(result);
+    let bound = tail.certify(tree.cover());
+    let inequality = inequality.filter(|_| bound.is_none());
+    let halves = bottleneck.evidence(&tail, inequality.as_ref());
+    let (nodes, of_tail) = (tree.nodes(), tree.take_nodes(conjunctions));
+    drop(tree);
+    let proof = |of_head: Option<BoxTreeProof>| -> Option<BoxTreeProof> {
+        let halves = BottleneckProof::new(halves, of_tail?, of_head);
+        Some(halves.into_tree(&bounds.whole_evidence()))
+    };
+    let Some(inequality) = inequality else {
+        let proof = bound.and_then(|_| proof(None));
+        return Some(BottleneckResult { bound, nodes, proof });
     };
     let head = bottleneck.head(&tail, inequality, limits, &mut scratch);
-    drop(tree);
     let options = BoxTreeOptions { cutoff: 0.0, ..options };
+    let (mut decider, stop) = decide_head(&head, options, budget, observer);
+    let bound = head.certify(decider.cover());
+    let of_head = decider.take_proof(stop, &[0]).filter(|_| bound.is_some());
+    let proof = of_head.and_then(|of_head| proof(Some(of_head)));
+    Some(BottleneckResult { bound, nodes: nodes + decider.nodes(), proof })
+}
+
+/// Grows a tree for the head's question, with its whole box bounded again as long as that is worth it.
+fn decide_head(
+    head: &HeadBounds,
+    options: BoxTreeOptions,
+    budget: &Budget,
+    observer: &dyn Observer,
+) -> (BoxDecider, BranchStop) {
     let bounds = Arc::clone(&head.bounds);
     let mut decider = BoxDecider::of_root(bounds, head.root.clone(), options, budget);
     let mut stop = decider.grow(&first_slice(budget), observer, |_| false);
@@ -75,8 +98,7 @@ pub(super) fn decide_in_halves(
         decider.nodes(),
         decider.cover().value()
     );
-    let bound = head.certify(decider.cover());
-    Some(BottleneckResult { bound, nodes: result.nodes + decider.nodes() })
+    (decider, stop)
 }
 
 /// What came of it.
@@ -85,6 +107,8 @@ pub(super) struct BottleneckResult {
     pub bound: Option<CertifiedBound>,
     /// Nodes bounded.
     pub nodes: usize,
+    /// What proves the bound, if it was to be kept.
+    pub proof: Option<BoxTreeProof>,
 }
 
 #[cfg(test)]
@@ -115,7 +139,7 @@ mod tests {
         let options =
             BoxTreeOptions { nodes: 200, cutoff: 0.0, memory: usize::MAX, parallel: false };
         let decider = BoxDecider::of_root(Arc::new(bounds), root, options, &budget);
-        let result = decide_in_halves(&decider, network, &[0.0; 4], &budget, &());
+        let result = decide_in_halves(&decider, network, (&[0.0; 4], &[0]), &budget, &());
         let bound = result.and_then(|result| result.bound);
         assert!(bound.is_none_or(|bound| bound.value() < 0.0 && bound.holds_in_f32()));
         Some(bound.is_some())

@@ -210,9 +210,15 @@ impl Asked<'_> {
     }
 
     /// Decides the questions of a tree in two halves, within half of the time that is left.
-    fn decide_in_halves(&self, decider: &BoxDecider, budget: &Budget) -> Option<BottleneckResult> {
+    fn decide_in_halves(
+        &self,
+        decider: &BoxDecider,
+        conjunctions: &[usize],
+        budget: &Budget,
+    ) -> Option<BottleneckResult> {
         let (network, middle) = (self.solver.judge.network(), middle(self.solver));
-        decide_in_halves(decider, network, &middle, &budget.half(), self.observer)
+        let asked = (&middle[..], conjunctions);
+        decide_in_halves(decider, network, asked, &budget.half(), self.observer)
     }
 
     /// The same where the set is a box: one tree for all tasks. `None` if it is none.
@@ -228,6 +234,8 @@ impl Asked<'_> {
         let open = open_tasks(tasks);
         let conjunctions: Vec<Conjunction> =
             open.iter().map(|&at| tasks[at].property.any_of[0].clone()).collect();
+        // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
+        let is_all = open.len() == self.property.any_of.len();
         let mut decider = BoxDecider::of_conjunctions(self.solver, &conjunctions, budget)?;
         let grow = |decider: &mut BoxDecider, budget: &Budget| {
             decider.grow(budget, self.observer, |better| {
@@ -246,8 +254,9 @@ impl Asked<'_> {
             if let Some(at) = self.search(tasks, &open, &budget.tenth()) {
                 return Some(Some(at));
             }
-            let halves = self.decide_in_halves(&decider, budget);
-            if let Some(BottleneckResult { bound: Some(bound), nodes }) = halves {
+            let halves = self.decide_in_halves(&decider, &open, budget);
+            if let Some(BottleneckResult { bound: Some(bound), nodes, proof: tree }) = halves {
+                *proof = tree.filter(|_| is_all);
                 for &at in &open {
                     let constant = tasks[at].objective.constant;
                     let known = tasks[at].known.get_or_insert_with(Known::nothing);
@@ -262,8 +271,6 @@ impl Asked<'_> {
             decider.strengthen(budget);
             stop = grow(&mut decider, budget);
         }
-        // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
-        let is_all = open.len() == self.property.any_of.len();
         *proof = if is_all { decider.take_proof(stop, &open) } else { None };
         let (result, witness, time) = decider.finish(stop);
         let (bound, stop) = (result.bound, Stop::of_branch(result.stop, Stop::Robust));

@@ -3,7 +3,6 @@
 //! A proof holds no numbers that have to be believed: slopes and multipliers are proposals, and [`check`] works out itself what follows
 //! from them. It shares no code with the search: only the network, the input set, and the rounding-safe [`bounds`](crate::bounds).
 
-mod bottleneck;
 mod box_tree;
 mod check;
 mod claim;
@@ -16,10 +15,9 @@ mod replay;
 mod side;
 mod statement;
 
-pub use bottleneck::BottleneckProof;
 pub use box_tree::{
-    BoundEntry, BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry, NeuronBoundEntry,
-    NeuronSlopesEntry, QuadraticEntry, SignTreeEntry, WholeEntry,
+    BottleneckProof, BoundEntry, BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry,
+    NeuronBoundEntry, NeuronSlopesEntry, QuadraticEntry, SignTreeEntry, WholeEntry,
 };
 pub use check::{CheckedClaim, check};
 pub use claim::ProvenLeaf;

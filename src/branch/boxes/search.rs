@@ -310,7 +310,12 @@ impl BoxTree {
 
     /// What proves that all bounds are below the cutoff, if that is so and evidence was kept. `conjunctions` says which one each question is.
     pub fn take_proof(&mut self, stop: BranchStop, conjunctions: &[usize]) -> Option<BoxTreeProof> {
-        let record = self.record.take().filter(|_| stop == BranchStop::Proven)?;
+        if stop == BranchStop::Proven { self.take_nodes(conjunctions) } else { None }
+    }
+
+    /// All nodes so far, if evidence was kept: what proves the bounds of those that are decided.
+    pub fn take_nodes(&mut self, conjunctions: &[usize]) -> Option<BoxTreeProof> {
+        let record = self.record.take()?;
         Some(record.finish(&self.bounds.whole_evidence(), conjunctions))
     }
 

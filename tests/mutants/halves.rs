@@ -207,13 +207,13 @@ fn no_damaged_proof_in_two_halves_hides_a_counterexample() {
         };
         proofs += 1;
         let unattained = [f64::MIN; 3];
-        mutate_property(&models, (&proof, unattained), (damage, 60), seed, &mut counts);
-        if proofs > 4 && counts.total() > 250 {
+        mutate_property(&models, (&proof, unattained), (damage, 40), seed, &mut counts);
+        if proofs > 3 && counts.total() > 140 {
             break;
         }
     }
     counts.print("halves");
-    assert!(proofs > 4 && counts.total() > 250, "{proofs} {:?}", counts.0);
+    assert!(proofs > 3 && counts.total() > 140, "{proofs} {:?}", counts.0);
     for kind in [
         "neuron dropped",
         "interval narrowed from above",

@@ -1113,6 +1113,8 @@ def check_property(model, proof):
         raise Wrong("it does not have one tree for each case")
     shown = []
     for case, tree in zip(proof["cases"], proof["trees"]):
+        if tree.get("bottleneck") is not None:
+            raise Unsupported("proofs in two halves (bottleneck)")
         if any(l > u for l, u in zip(case["lower"], case["upper"])):
             shown.append("an empty box")
             continue

@@ -31,9 +31,9 @@ mod tests;
 pub use bounded_part::{BoundedPart, Cut, CutBy};
 pub use boxes::{
     Bottleneck, BoundEvidence, BoundLimits, BoundedBox, BoxBounds, BoxEvidence, BoxPart,
-    BoxQuestions, BoxScratch, HeadBounds, Inequality, LineEvidence, NeuronDigits, NeuronEvidence,
-    QuadraticEvidence, RowCombination, SignTreeNode, SlopeDigits, SplitBy, TailBounds,
-    WholeEvidence,
+    BoxQuestions, BoxScratch, HalvesEvidence, HeadBounds, Inequality, LineEvidence, NeuronDigits,
+    NeuronEvidence, QuadraticEvidence, RowCombination, SignTreeNode, SlopeDigits, SplitBy,
+    TailBounds, WholeEvidence,
 };
 pub use build::PartStart;
 pub use certificate::{DualBound, LineBound, SpentMove};

@@ -16,8 +16,8 @@ mod side;
 mod statement;
 
 pub use box_tree::{
-    BoundEntry, BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry, NeuronBoundEntry,
-    NeuronSlopesEntry, QuadraticEntry, SignTreeEntry, WholeEntry,
+    BottleneckProof, BoundEntry, BoxTreeNode, BoxTreeProof, BoxTreeRecord, CombinationEntry,
+    NeuronBoundEntry, NeuronSlopesEntry, QuadraticEntry, SignTreeEntry, WholeEntry,
 };
 pub use check::{CheckedClaim, check};
 pub use claim::ProvenLeaf;

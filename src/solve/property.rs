@@ -210,22 +210,24 @@ impl Asked<'_> {
     }
 
     /// Decides a tree's questions in two halves, if the network has a bottleneck; bounds the whole box again; and tries once more what could not be
-    /// asked before. Whether the tasks are decided.
+    /// asked before. If the tasks are decided by that: what proves it, if it was to be kept.
     fn work_in_halves(
         &self,
         tasks: &mut [Task],
         open: &[usize],
         decider: &mut BoxDecider,
         budget: &Budget,
-    ) -> bool {
+    ) -> Option<Option<BoxTreeProof>> {
         let (network, middle) = (self.solver.judge.network(), middle(self.solver));
+        let asked = (&middle[..], open);
         let ask = |decider: &BoxDecider| {
-            decide_in_halves(decider, network, &middle, &budget.half(), self.observer)
+            decide_in_halves(decider, network, asked, &budget.half(), self.observer)
         };
         let first = ask(decider);
         let is_asked = first.as_ref().is_some_and(|result| result.is_asked);
-        if add_halves(tasks, open, first) {
-            return true;
+        let decided = add_halves(tasks, open, first);
+        if decided.is_some() {
+            return decided;
         }
         decider.strengthen(budget);
         let second = if is_asked || budget.is_spent() { None } else { ask(decider) };
@@ -245,6 +247,8 @@ impl Asked<'_> {
         let open = open_tasks(tasks);
         let conjunctions: Vec<Conjunction> =
             open.iter().map(|&at| tasks[at].property.any_of[0].clone()).collect();
+        // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
+        let is_all = open.len() == self.property.any_of.len();
         let mut decider = BoxDecider::of_conjunctions(self.solver, &conjunctions, budget)?;
         let grow = |decider: &mut BoxDecider, budget: &Budget| {
             decider.grow(budget, self.observer, |better| {
@@ -263,13 +267,12 @@ impl Asked<'_> {
             if let Some(at) = self.search(tasks, &open, &budget.tenth()) {
                 return Some(Some(at));
             }
-            if self.work_in_halves(tasks, &open, &mut decider, budget) {
+            if let Some(tree) = self.work_in_halves(tasks, &open, &mut decider, budget) {
+                *proof = tree.filter(|_| is_all);
                 return Some(None);
             }
             stop = grow(&mut decider, budget);
         }
-        // Without a conjunction that asks for nothing, tasks are the property's conjunctions.
-        let is_all = open.len() == self.property.any_of.len();
         *proof = if is_all { decider.take_proof(stop, &open) } else { None };
         let (result, witness, time) = decider.finish(stop);
         let (bound, stop) = (result.bound, Stop::of_branch(result.stop, Stop::Robust));
@@ -292,20 +295,24 @@ impl Asked<'_> {
     }
 }
 
-/// Adds what came of deciding open tasks in two halves. Whether they are decided.
-fn add_halves(tasks: &mut [Task], open: &[usize], result: Option<BottleneckResult>) -> bool {
-    let Some(BottleneckResult { bound, nodes, .. }) = result else { return false };
+/// Adds what came of deciding open tasks in two halves. If they are decided: what proves it, if it was to be kept.
+fn add_halves(
+    tasks: &mut [Task],
+    open: &[usize],
+    result: Option<BottleneckResult>,
+) -> Option<Option<BoxTreeProof>> {
+    let BottleneckResult { bound, nodes, proof, .. } = result?;
     if let Some(first) = open.first() {
         tasks[*first].known.get_or_insert_with(Known::nothing).tree.nodes += nodes;
     }
-    let Some(bound) = bound else { return false };
+    let bound = bound?;
     for &at in open {
         let task = &mut tasks[at];
         let constant = task.objective.constant;
         let bound = if constant == 0.0 { bound } else { bound.plus(-constant) };
         task.known.get_or_insert_with(Known::nothing).add_shared(bound, Stop::Robust);
     }
-    true
+    Some(proof)
 }
 
 /// The tasks that are not decided, those with the lowest bounds first.

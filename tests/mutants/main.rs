@@ -4,6 +4,7 @@
 //! bound has a little room. So an accepted one is compared with the best value that the search finds for what it states.
 
 mod bounded_again;
+mod halves;
 mod properties;
 
 use std::collections::BTreeMap;

@@ -92,8 +92,18 @@ impl Thresholds {
     }
 
     fn answer(&self, models: &Models, proofs: bool, seconds: f64) -> VerifyAnswer {
+        self.answer_within(4000, models, proofs, seconds)
+    }
+
+    pub(crate) fn answer_within(
+        &self,
+        nodes: usize,
+        models: &Models,
+        proofs: bool,
+        seconds: f64,
+    ) -> VerifyAnswer {
         let query = VnnlibQuery::from_text(&self.text(), "thresholds").expect("a property");
-        let branch = Some(BranchLimits { nodes: 4000, gap: 1e-6, parallel: false });
+        let branch = Some(BranchLimits { nodes, gap: 1e-6, parallel: false });
         let options = SolveOptions { branch, proofs, ..SolveOptions::default() };
         let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
         let problem = Verification::new(&models.ours, query, &options).expect("fits");
@@ -102,21 +112,7 @@ impl Thresholds {
 
     /// The proof that there is no such input, if it is found.
     fn proof(&self, models: &Models) -> Option<Value> {
-        let answer = self.answer(models, true, 20.0);
-        if answer.result != VerifyResult::Unsat {
-            return None;
-        }
-        let (cases, trees) = answer.proof.expect("unsat has a proof").into_iter().unzip();
-        let proof = PropertyProofFile {
-            schema: PROPERTY_SCHEMA.into(),
-            model_sha256: models.ours.sha256.clone(),
-            property: "thresholds.vnnlib".into(),
-            property_sha256: String::new(),
-            cases,
-            f32: true,
-            trees,
-        };
-        Some(serde_json::to_value(proof).expect("JSON"))
+        proof_of(models, self.answer(models, true, 20.0))
     }
 
     /// The proof for thresholds that are only a little too high, and thresholds that are attained.
@@ -145,6 +141,24 @@ impl Thresholds {
         let at_least = [row(0, 0)?, row(1, 0)?, row(1, 1)?].map(|constant| -constant);
         Some(Self { lower: list("lower")?, upper: list("upper")?, at_least })
     }
+}
+
+/// The proof of an answer, if that is that there is no such input.
+pub(crate) fn proof_of(models: &Models, answer: VerifyAnswer) -> Option<Value> {
+    if answer.result != VerifyResult::Unsat {
+        return None;
+    }
+    let (cases, trees) = answer.proof.expect("unsat has a proof").into_iter().unzip();
+    let proof = PropertyProofFile {
+        schema: PROPERTY_SCHEMA.into(),
+        model_sha256: models.ours.sha256.clone(),
+        property: "thresholds.vnnlib".into(),
+        property_sha256: String::new(),
+        cases,
+        f32: true,
+        trees,
+    };
+    Some(serde_json::to_value(proof).expect("JSON"))
 }
 
 impl Models {

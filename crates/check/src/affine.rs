@@ -453,6 +453,11 @@ impl<N: Number> Affine<N> {
     /// Whether it is a matrix that adds up several values.
     pub fn is_sum(&self) -> bool {
         let is_matrix = self.magnitudes.is_some();
-        is_matrix && (0..self.outputs).any(|j| self.only_input(j).is_none())
+        is_matrix && (0..self.outputs).any(|j| self.only_input(j).is_none() && !self.is_empty(j))
+    }
+
+    /// Whether a result is made of nothing.
+    fn is_empty(&self, j: usize) -> bool {
+        matches!(&self.step, Step::Matrix(matrix) if matrix.row(j).1.is_empty())
     }
 }

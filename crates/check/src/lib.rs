@@ -2,7 +2,7 @@
 //!
 //! Nothing here is shared with the program that makes the proofs: the ONNX reader, the arithmetic and the bounds are written anew, for being read.
 //! docs/proof-format.md describes the format and every formula. The order to read in: [`number`], [`mod@format`], `cells`, `affine`, `network`, `set`, `support`,
-//! `relax`, `region`, `check`; and for properties `property`, `boxes`, `function_bound`, `quadratic`, `tree`.
+//! `relax`, `region`, `check`; and for properties `property`, `boxes`, `function_bound`, `quadratic`, `tree`, `halves`.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod exact;
 mod first_layer;
 pub mod format;
 mod function_bound;
+mod halves;
 mod network;
 pub mod number;
 mod onnx;

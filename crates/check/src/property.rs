@@ -57,7 +57,35 @@ pub struct Tree {
     #[serde(default)]
     pub again: Vec<WholeAgain>,
     /// All nodes: each before its two sides, the first side with all of its nodes before the second.
+    #[serde(default)]
     pub nodes: Vec<TreeNode>,
+    /// Two halves of the network, each with its own tree, instead of nodes.
+    #[serde(default)]
+    pub bottleneck: Option<Box<TreeHalves>>,
+}
+
+/// A hidden layer of which few neurons can be on, the property of the layers behind it, and what the layers up to it do not reach.
+#[derive(Clone, Debug, Deserialize)]
+pub struct TreeHalves {
+    /// The hidden layer.
+    pub layer: usize,
+    /// The neurons that can be on.
+    pub neurons: Vec<usize>,
+    /// The least value of each.
+    pub lower: Vec<f64>,
+    /// The largest value of each.
+    pub upper: Vec<f64>,
+    /// A weight for each neuron: in leaves of the tail's tree that leave conjunctions open, `Σ weight · value ≤ most`. None: there are no such leaves.
+    #[serde(default)]
+    pub weights: Vec<f64>,
+    /// The largest sum in these leaves.
+    #[serde(default)]
+    pub most: f64,
+    /// The layers behind, as a function of these neurons' values.
+    pub tail: Tree,
+    /// Why no input leads to such values. Needed if there are weights.
+    #[serde(default)]
+    pub head: Option<Tree>,
 }
 
 /// How the neurons of the whole box are bounded, with what is known of them before.

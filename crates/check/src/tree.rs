@@ -36,8 +36,8 @@ struct PlaceBounds<N> {
 }
 
 /// What is to be shown of a case.
-struct Case<'c, N> {
-    problem: BoxProblem<'c, N>,
+pub struct Case<'c, N> {
+    pub problem: BoxProblem<'c, N>,
     case: &'c PropertyCase,
 }
 
@@ -51,32 +51,75 @@ pub fn refute<N: Number>(
     f32: bool,
     tree: &Tree,
 ) -> Result<usize, String> {
-    let arithmetic = if f32 { Arithmetic::F32 } else { Arithmetic::Exact };
-    let network = Network::<N>::new(plan, arithmetic)?;
-    check_case(&network, case)?;
-    let mut whole = vec![Whole::new(&network, &tree.slopes, &[])?];
-    for again in &tree.again {
-        whole.push(Whole::new(&network, &again.slopes, &again.bounds)?);
+    let of_case = Case::<N>::new(plan, case, f32, tree)?;
+    match &tree.bottleneck {
+        Some(halves) if tree.nodes.is_empty() => of_case.refute_in_halves(plan, f32, halves),
+        Some(_) => Err("it has nodes and a bottleneck".into()),
+        None => of_case.refute_by(&tree.nodes, |_| false),
     }
-    let case = Case { problem: BoxProblem { network, whole }, case };
-    let (lower, upper) = (case.case.lower.clone(), case.case.upper.clone());
-    let part = BoxPart { lower, upper, signs: Vec::new(), cuts: Vec::new() };
-    let root = Place { part, parent: None, depth: 0, fresh_from: 0, bounds: RefCell::default() };
-    let mut waiting = vec![(Rc::new(root), vec![true; case.case.any_of.len()])];
-    let mut leaves = 0;
-    for (number, node) in tree.nodes.iter().enumerate() {
-        let fail = |what: String| format!("node {number}: {what}");
-        let (place, mut open) = waiting.pop().ok_or_else(|| fail("is behind the tree".into()))?;
-        case.close(&place, node, &mut open).map_err(fail)?;
-        match case.sides(&place, node, &open).map_err(fail)? {
-            Some([first, second]) => {
-                waiting.push((Rc::new(second), open.clone()));
-                waiting.push((Rc::new(first), open));
-            }
-            None => leaves += 1,
+}
+
+impl<'c, N: Number> Case<'c, N> {
+    /// # Errors
+    /// When the tree or the case is about another network.
+    pub fn new(
+        plan: &Plan,
+        case: &'c PropertyCase,
+        f32: bool,
+        tree: &'c Tree,
+    ) -> Result<Self, String> {
+        let arithmetic = if f32 { Arithmetic::F32 } else { Arithmetic::Exact };
+        let network = Network::<N>::new(plan, arithmetic)?;
+        check_case(&network, case)?;
+        let mut whole = vec![Whole::new(&network, &tree.slopes, &[])?];
+        for again in &tree.again {
+            whole.push(Whole::new(&network, &again.slopes, &again.bounds)?);
         }
+        Ok(Self { problem: BoxProblem { network, whole }, case })
     }
-    if waiting.is_empty() { Ok(leaves) } else { Err("the tree is not complete".into()) }
+
+    /// What is to be shown.
+    pub fn stated(&self) -> &'c PropertyCase {
+        self.case
+    }
+
+    /// All of the box.
+    pub fn whole_box(&self) -> BoxPart<N> {
+        let (lower, upper) = (self.case.lower.clone(), self.case.upper.clone());
+        BoxPart { lower, upper, signs: Vec::new(), cuts: Vec::new() }
+    }
+
+    /// Shows it by the nodes of a tree. Parts that `is_left` need not be refuted. The number of leaves.
+    ///
+    /// # Errors
+    /// The first thing found that is wrong.
+    pub fn refute_by(
+        &self,
+        nodes: &[TreeNode],
+        is_left: impl Fn(&BoxPart<N>) -> bool,
+    ) -> Result<usize, String> {
+        let (part, bounds) = (self.whole_box(), RefCell::default());
+        let root = Place { part, parent: None, depth: 0, fresh_from: 0, bounds };
+        let mut waiting = vec![(Rc::new(root), vec![true; self.case.any_of.len()])];
+        let mut leaves = 0;
+        for (number, node) in nodes.iter().enumerate() {
+            let fail = |what: String| format!("node {number}: {what}");
+            let popped = waiting.pop().ok_or_else(|| fail("is behind the tree".into()));
+            let (place, mut open) = popped?;
+            if open.contains(&true) && is_left(&place.part) {
+                open.fill(false);
+            }
+            self.close(&place, node, &mut open).map_err(fail)?;
+            match self.sides(&place, node, &open).map_err(fail)? {
+                Some([first, second]) => {
+                    waiting.push((Rc::new(second), open.clone()));
+                    waiting.push((Rc::new(first), open));
+                }
+                None => leaves += 1,
+            }
+        }
+        if waiting.is_empty() { Ok(leaves) } else { Err("the tree is not complete".into()) }
+    }
 }
 
 /// Whether a case is about a network.
@@ -346,7 +389,10 @@ impl<N: Number> Case<'_, N> {
     }
 
     /// The bounds of the whole box.
-    fn whole(&self, part: &BoxPart<N>) -> Result<BoxRegion<N>, Failure> {
+    ///
+    /// # Errors
+    /// When no point of it has the property, or numbers overflow.
+    pub fn whole(&self, part: &BoxPart<N>) -> Result<BoxRegion<N>, Failure> {
         let mut known: Option<BoxRegion<N>> = None;
         for whole in &self.problem.whole {
             let before = known.as_ref().map(|known| (known, 0));

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 use super::effort::BoundLimits;
+use super::evidence::HalvesEvidence;
 use super::part::BoxPart;
 use super::questions::BoxQuestions;
 use crate::bounds::certified::{BoundMethod, CertifiedBound};
@@ -33,6 +34,10 @@ const MOST_NEURONS: usize = 16;
 const STEPS: usize = 300;
 const STEP: f64 = 2.0;
 
+/// In proofs, intervals of the bottleneck's neurons are wider by this share of their magnitude on each side. A checker rounds differently, and with
+/// wider ones everything holds as well: what is too little makes a proof that is refused, never a false one.
+const WIDER: f64 = 1e-4;
+
 /// Weights of less than this share of all are left out.
 const NEGLIGIBLE: f64 = 1e-3;
 
@@ -48,6 +53,8 @@ pub struct Bottleneck {
     whole: Range,
     /// Intervals hold at points whose value is at least this.
     goal: f64,
+    /// Whether bounds of the halves come with evidence.
+    proves: bool,
 }
 
 #[derive(Clone)]
@@ -85,29 +92,37 @@ pub struct Inequality {
 
 impl BoxBounds {
     /// The first hidden layer but one or later with few neurons that can be on in the whole box, if there is one with another hidden layer behind
-    /// it. `root` is the bound of the whole box.
+    /// it, and parts are made by the signs of neurons. `root` is the bound of the whole box.
     ///
     /// # Panics
     /// When `network` has other layers.
     pub fn bottleneck(&self, network: &Network, root: &BoundedBox) -> Option<Bottleneck> {
-        let is_whole = root.part.part.depth() == 0 && self.padded.arithmetic == Arithmetic::F32;
-        let intervals = root.part.neurons.as_deref().filter(|_| is_whole)?;
+        // Few inputs are bisected as they are.
+        let is_suited =
+            self.split_by() == SplitBy::Signs && self.padded.arithmetic == Arithmetic::F32;
+        let is_whole = root.part.part.depth() == 0;
+        let intervals = root.part.neurons.as_deref().filter(|_| is_suited && is_whole)?;
         let behind = 1..self.padded.hidden().saturating_sub(1);
         behind.into_iter().find_map(|layer| {
             let (begin, width) = (self.padded.offset(layer), self.padded.layers[layer].padded());
             let (lower, upper) = intervals[begin..begin + 2 * width].split_at(width);
             let activation = |index: usize| network.activation(NeuronId { layer, index });
             let is_relu = |index: usize| activation(index) == Activation::Relu;
-            let can_be_on = |&j: &usize| !is_relu(j) || upper[j] > 0.0;
+            let share = if self.proves { WIDER } else { 0.0 };
+            let wider = |j: usize| share * lower[j].abs().max(upper[j].abs());
+            let can_be_on = |&j: &usize| !is_relu(j) || upper[j] + wider(j) > 0.0;
             let neurons: Vec<usize> =
                 (0..self.padded.layers[layer].width).filter(can_be_on).collect();
             if neurons.is_empty() || neurons.len() > MOST_NEURONS {
                 return None;
             }
-            let least = |&j: &usize| if is_relu(j) { lower[j].max(0.0) } else { lower[j] };
+            let least = |&j: &usize| {
+                let least = lower[j] - wider(j);
+                if is_relu(j) { least.max(0.0) } else { least }
+            };
             let range = Range {
                 lower: neurons.iter().map(least).collect(),
-                upper: neurons.iter().map(|&j| upper[j]).collect(),
+                upper: neurons.iter().map(|&j| upper[j] + wider(j)).collect(),
             };
             let is_finite = |list: &[f64]| list.iter().all(|value| value.is_finite());
             (is_finite(&range.lower) && is_finite(&range.upper)).then(|| Bottleneck {
@@ -118,6 +133,7 @@ impl BoxBounds {
                 range,
                 whole: Range { lower: self.lower.clone(), upper: self.upper.clone() },
                 goal: self.goal,
+                proves: self.proves,
             })
         })
     }
@@ -134,7 +150,8 @@ impl Bottleneck {
         let set = self.range.set();
         let kind = (Arithmetic::F32, SplitBy::Inputs);
         let (goal, limits) = (self.goal, BoundLimits { cutoff: self.goal, ..limits });
-        let (bounds, root) = BoxBounds::new(&self.tail, &set, questions, kind, limits, scratch);
+        let make = if self.proves { BoxBounds::with_evidence } else { BoxBounds::new };
+        let (bounds, root) = make(&self.tail, &set, questions, kind, limits, scratch);
         TailBounds { bounds: Arc::new(bounds), root, goal }
     }
 
@@ -166,8 +183,22 @@ impl Bottleneck {
         let head = self.network.head(self.layer, &neurons);
         let kind = (Arithmetic::F32, SplitBy::suited_to(&head));
         let (limits, set) = (BoundLimits { cutoff: 0.0, ..limits }, self.whole.set());
-        let (bounds, root) = BoxBounds::new(&head, &set, questions, kind, limits, scratch);
+        let make = if self.proves { BoxBounds::with_evidence } else { BoxBounds::new };
+        let (bounds, root) = make(&head, &set, questions, kind, limits, scratch);
         HeadBounds { bounds: Arc::new(bounds), root, goal: tail.goal }
+    }
+
+    /// What the halves are, for proofs. Without an inequality the tail's questions are decided everywhere.
+    pub fn evidence(&self, tail: &TailBounds, inequality: Option<&Inequality>) -> HalvesEvidence {
+        let Range { lower, upper } = tail.root.range();
+        HalvesEvidence {
+            layer: self.layer,
+            neurons: self.neurons.iter().map(|(j, _)| *j).collect(),
+            lower,
+            upper,
+            weights: inequality.map_or_else(Vec::new, |of| of.weights.clone()),
+            most: inequality.map_or(0.0, |of| of.most),
+        }
     }
 
     /// An inequality that holds in all parts where the tail's questions are not decided, and not where the head gets from `inputs`. `None` if none

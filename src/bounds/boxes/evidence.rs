@@ -60,6 +60,24 @@ pub struct WholeEvidence {
     pub bounds: Vec<NeuronEvidence>,
 }
 
+/// What the halves of a network are at a layer with few neurons that can be on, and what the first one has to show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HalvesEvidence {
+    /// The hidden layer.
+    pub layer: usize,
+    /// Its neurons that can be on.
+    pub neurons: Vec<usize>,
+    /// The least value of each.
+    pub lower: Vec<f64>,
+    /// The largest value of each.
+    pub upper: Vec<f64>,
+    /// Where the second half's questions are not decided, the sum of these times the neurons' values is at most `most`. Empty: they are decided
+    /// everywhere.
+    pub weights: Vec<f64>,
+    /// The largest sum there.
+    pub most: f64,
+}
+
 /// A combination of a question's rows, and what its bound is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowCombination {

@@ -41,8 +41,8 @@ pub use bottleneck::{Bottleneck, HeadBounds, Inequality, TailBounds};
 pub use bounded::{BoundedBox, BoxBounds, BoxScratch, SplitBy};
 pub use effort::BoundLimits;
 pub use evidence::{
-    BoundEvidence, BoxEvidence, LineEvidence, NeuronEvidence, RowCombination, SignTreeNode,
-    WholeEvidence,
+    BoundEvidence, BoxEvidence, HalvesEvidence, LineEvidence, NeuronEvidence, RowCombination,
+    SignTreeNode, WholeEvidence,
 };
 pub use part::BoxPart;
 pub use quadratic::QuadraticEvidence;

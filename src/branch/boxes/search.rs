@@ -37,12 +37,6 @@ pub struct BoxTreeOptions {
     pub parallel: bool,
 }
 
-/// A node that was split: what its sides take the place of.
-struct SplitNode {
-    leaf: OpenLeaf,
-    place: usize,
-}
-
 /// A tree over the parts of a box.
 pub struct BoxTree {
     bounds: Arc<BoxBounds>,
@@ -136,6 +130,10 @@ impl BoxTree {
             };
             let before = self.nodes;
             let bounded = self.split(batch, budget);
+            if self.is_interrupted(budget) {
+                self.put_back(bounded);
+                continue;
+            }
             self.improve_incumbent(&bounded, &mut watch);
             for (node, halves) in bounded {
                 self.replace(node, halves);
@@ -167,10 +165,25 @@ impl BoxTree {
             if open.is_empty() {
                 break;
             }
-            for (node, halves) in self.split(open, budget) {
+            let bounded = self.split(open, budget);
+            if self.is_interrupted(budget) {
+                return self.put_back(bounded);
+            }
+            for (node, halves) in bounded {
                 self.replace(node, halves);
             }
         }
+    }
+
+    /// Whether what was just bounded cannot be proven: time ran out meanwhile, and a checker finishes what we did not. Slopes of all that is
+    /// below would be for other intervals than those that it has.
+    fn is_interrupted(&self, budget: &Budget) -> bool {
+        self.record.is_some() && budget.is_spent()
+    }
+
+    /// Leaves nodes as they were before they were split.
+    fn put_back(&mut self, bounded: Vec<(BoxNode, Vec<BoundedBox>)>) {
+        bounded.into_iter().for_each(|(node, _)| self.keep_open(node));
     }
 
     /// The nodes to split next, or why there are none.
@@ -206,19 +219,19 @@ impl BoxTree {
     }
 
     /// Splits nodes, and bounds what they are split into.
-    fn split(&mut self, batch: Vec<BoxNode>, budget: &Budget) -> Vec<(SplitNode, Vec<BoundedBox>)> {
+    fn split(&mut self, batch: Vec<BoxNode>, budget: &Budget) -> Vec<(BoxNode, Vec<BoundedBox>)> {
         let bounds = Arc::clone(&self.bounds);
         let limits = BoundLimits { cutoff: self.options.cutoff, budget: Some(budget) };
         let halves = self.each(&batch, 1, |nodes, scratch| {
             nodes.iter().map(|node| node.halves(&bounds, limits, scratch)).collect()
         });
-        let mut leaves = Vec::with_capacity(batch.len());
+        let mut split = Vec::with_capacity(batch.len());
         let mut parts: Vec<BoxPart> = Vec::with_capacity(2 * batch.len());
         for (node, halves) in batch.into_iter().zip(halves) {
             match halves {
                 Some(halves) => {
                     parts.extend(halves);
-                    leaves.push(SplitNode { leaf: node.leaf, place: node.place });
+                    split.push(node);
                 }
                 None => {
                     let bound = node.bound();
@@ -234,7 +247,7 @@ impl BoxTree {
             .each(&parts, chunk, |parts, scratch| bounds.bound(parts.to_vec(), limits, scratch));
         let mut bounded = bounded.into_iter();
         let mut halves = || (&mut bounded).take(2).collect();
-        leaves.into_iter().map(|leaf| (leaf, halves())).collect()
+        split.into_iter().map(|node| (node, halves())).collect()
     }
 
     /// Works on so many at once, on all threads if that is asked for.
@@ -260,7 +273,7 @@ impl BoxTree {
 
     fn improve_incumbent(
         &mut self,
-        bounded: &[(SplitNode, Vec<BoundedBox>)],
+        bounded: &[(BoxNode, Vec<BoundedBox>)],
         watch: &mut impl FnMut(TreeEvent) -> ControlFlow<()>,
     ) {
         let open = bounded.iter().flat_map(|(_, halves)| halves);
@@ -276,7 +289,7 @@ impl BoxTree {
     }
 
     /// Puts halves in the place of their parent.
-    fn replace(&mut self, SplitNode { leaf, place }: SplitNode, halves: Vec<BoundedBox>) {
+    fn replace(&mut self, BoxNode { leaf, place, .. }: BoxNode, halves: Vec<BoundedBox>) {
         let bounds: Vec<_> = halves.iter().map(|half| &half.bound).collect();
         let leaves = self.cover.replace(leaf, &bounds).expect("halves cover their parent");
         let first = halves.first().and_then(|half| half.part.part().last_side());
@@ -297,7 +310,11 @@ impl BoxTree {
             self.cover.close(leaf, None);
             return place;
         }
-        let node = BoxNode { leaf, bounded, number: self.made, place };
+        self.keep_open(BoxNode { leaf, bounded, number: self.made, place });
+        place
+    }
+
+    fn keep_open(&mut self, node: BoxNode) {
         let bytes = node.bounded.bytes();
         if self.bytes + bytes > self.options.memory {
             self.dive.push(node)
@@ -305,12 +322,16 @@ impl BoxTree {
             self.bytes += bytes;
             self.open.push(node)
         }
-        place
     }
 
     /// What proves that all bounds are below the cutoff, if that is so and evidence was kept. `conjunctions` says which one each question is.
     pub fn take_proof(&mut self, stop: BranchStop, conjunctions: &[usize]) -> Option<BoxTreeProof> {
-        let record = self.record.take().filter(|_| stop == BranchStop::Proven)?;
+        if stop == BranchStop::Proven { self.take_nodes(conjunctions) } else { None }
+    }
+
+    /// All nodes so far, if evidence was kept: what proves the bounds of those that are decided.
+    pub fn take_nodes(&mut self, conjunctions: &[usize]) -> Option<BoxTreeProof> {
+        let record = self.record.take()?;
         Some(record.finish(&self.bounds.whole_evidence(), conjunctions))
     }
 

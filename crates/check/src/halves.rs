@@ -84,6 +84,14 @@ fn check_lists(plan: &Plan, halves: &TreeHalves) -> Result<(), String> {
     if layer.checked_add(2).is_none_or(|behind| behind >= plan.layers.len()) {
         return Err(format!("there is no bottleneck in hidden layer {layer}"));
     }
+    // Its neurons have to be computed there, so that some of them can be picked.
+    let computed = plan.layers[*layer].operations.last();
+    let computed = computed.map(|last| last.step.outputs(last.from.len()));
+    if computed != Some(plan.layers[*layer].relu.len()) {
+        return Err(format!(
+            "hidden layer {layer} is not computed as one: no bottleneck can be there"
+        ));
+    }
     let width = plan.layers[*layer].relu.len();
     let is_ascending = neurons.windows(2).all(|pair| pair[0] < pair[1]);
     if neurons.is_empty() || !is_ascending || neurons.iter().any(|&j| j >= width) {

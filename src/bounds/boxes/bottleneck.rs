@@ -4,7 +4,7 @@
 //! the *tail*, a network with `|J|` inputs in `H`, and few inputs are bisected quickly. Where bounds of parts of `H` decide nothing, points of
 //! `H` may have what is asked for. They are covered by one inequality `a·h ≤ d`. If no input of the *head* leads there, nothing has what is asked for:
 //!
-//! - everywhere in the tail's decided parts the questions are below the cutoff,
+//! - everywhere in the tail's decided parts the questions are below the goal,
 //! - everywhere in its other parts `a·h ≤ d` holds,
 //! - and in the box `d − a·h < 0`, by bounds of the head.
 //!
@@ -38,6 +38,9 @@ const STEP: f64 = 2.0;
 /// wider ones everything holds as well: what is too little makes a proof that is refused, never a false one.
 const WIDER: f64 = 1e-4;
 
+/// The cutoff is at most so far above the goal, as a share.
+const ABOVE_GOAL: f64 = 4e-7;
+
 /// Weights of less than this share of all are left out.
 const NEGLIGIBLE: f64 = 1e-3;
 
@@ -53,6 +56,8 @@ pub struct Bottleneck {
     whole: Range,
     /// Intervals hold at points whose value is at least this.
     goal: f64,
+    /// The bound of all questions if none of them gets to the goal where intervals hold.
+    certified: f64,
     /// Whether bounds of the halves come with evidence.
     proves: bool,
 }
@@ -70,6 +75,8 @@ pub struct TailBounds {
     /// That of the whole box.
     pub root: BoundedBox,
     goal: f64,
+    /// What is certified once they are decided.
+    certified: f64,
 }
 
 /// The question whether the head gets where the tail's questions are not decided.
@@ -78,8 +85,8 @@ pub struct HeadBounds {
     pub bounds: Arc<BoxBounds>,
     /// That of the whole box.
     pub root: BoundedBox,
-    /// The tail's questions are below this where the head does not get to.
-    goal: f64,
+    /// What is certified once the head does not get there.
+    certified: f64,
 }
 
 /// Points of the tail's box outside of which its questions are decided: `weights·h ≤ most`.
@@ -109,8 +116,13 @@ impl BoxBounds {
             let activation = |index: usize| network.activation(NeuronId { layer, index });
             let is_relu = |index: usize| activation(index) == Activation::Relu;
             let share = if self.proves { WIDER } else { 0.0 };
-            let wider = |j: usize| share * lower[j].abs().max(upper[j].abs());
-            let can_be_on = |&j: &usize| !is_relu(j) || upper[j] + wider(j) > 0.0;
+            let wider = |j: usize| match share * lower[j].abs().max(upper[j].abs()) {
+                wider if wider > 0.0 => wider,
+                _ => 0.0,
+            };
+            // What is not known to be off is listed: infinite ends, too, which are refused below.
+            let is_off = |j: usize| is_relu(j) && upper[j] + wider(j) <= 0.0;
+            let can_be_on = |j: &usize| !is_off(*j);
             let neurons: Vec<usize> =
                 (0..self.padded.layers[layer].width).filter(can_be_on).collect();
             if neurons.is_empty() || neurons.len() > MOST_NEURONS {
@@ -133,9 +145,20 @@ impl BoxBounds {
                 range,
                 whole: Range { lower: self.lower.clone(), upper: self.upper.clone() },
                 goal: self.goal,
+                certified: self.closed(root),
                 proves: self.proves,
             })
         })
+    }
+}
+
+impl BoxBounds {
+    /// The largest bound of a question that was closed below the cutoff, or the goal: closed ones may get a little beyond the goal where the
+    /// intervals of open ones do not hold.
+    fn closed(&self, root: &BoundedBox) -> f64 {
+        let most = self.goal + ABOVE_GOAL * (1.0 + self.goal.abs());
+        let closed = root.part.values().iter().copied().filter(|value| *value <= most);
+        closed.fold(self.goal, f64::max)
     }
 }
 
@@ -152,7 +175,7 @@ impl Bottleneck {
         let (goal, limits) = (self.goal, BoundLimits { cutoff: self.goal, ..limits });
         let make = if self.proves { BoxBounds::with_evidence } else { BoxBounds::new };
         let (bounds, root) = make(&self.tail, &set, questions, kind, limits, scratch);
-        TailBounds { bounds: Arc::new(bounds), root, goal }
+        TailBounds { bounds: Arc::new(bounds), root, goal, certified: self.certified }
     }
 
     /// Asks whether the head gets to where the tail's questions are not decided.
@@ -185,7 +208,7 @@ impl Bottleneck {
         let (limits, set) = (BoundLimits { cutoff: 0.0, ..limits }, self.whole.set());
         let make = if self.proves { BoxBounds::with_evidence } else { BoxBounds::new };
         let (bounds, root) = make(&head, &set, questions, kind, limits, scratch);
-        HeadBounds { bounds: Arc::new(bounds), root, goal: tail.goal }
+        HeadBounds { bounds: Arc::new(bounds), root, certified: tail.certified }
     }
 
     /// What the halves are, for proofs. Without an inequality the tail's questions are decided everywhere.
@@ -242,7 +265,7 @@ impl TailBounds {
     /// The bound of the whole network's questions, if the tail's are decided everywhere. `cover` is that of these bounds.
     pub fn certify<E>(&self, cover: &Cover<E>) -> Option<CertifiedBound> {
         let is_proven = cover.is_about(self.bounds.objective()) && cover.excludes(self.goal);
-        is_proven.then(|| CertifiedBound::new(self.goal, true, BoundMethod::Branch))
+        is_proven.then(|| CertifiedBound::new(self.certified, true, BoundMethod::Branch))
     }
 }
 
@@ -250,7 +273,7 @@ impl HeadBounds {
     /// The bound of the whole network's questions, if the head is proven not to get there. `cover` is that of these bounds.
     pub fn certify<E>(&self, cover: &Cover<E>) -> Option<CertifiedBound> {
         let is_proven = cover.is_about(self.bounds.objective()) && cover.excludes(0.0);
-        is_proven.then(|| CertifiedBound::new(self.goal, true, BoundMethod::Branch))
+        is_proven.then(|| CertifiedBound::new(self.certified, true, BoundMethod::Branch))
     }
 }
 
@@ -328,4 +351,48 @@ fn separating_weights(parts: &[Range], whole: &Range, reached: &[f64]) -> Vec<f6
         }
     }
     weights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::AffineMap;
+
+    /// Whether a network has a bottleneck over a box that nothing is excluded in; one of the second layer's neurons has this weight.
+    fn has_bottleneck(weight: f64) -> bool {
+        let maps = vec![
+            AffineMap::from_rows(&[[1.0, 0.5], [-0.5, 1.0]], vec![0.1, 0.2]),
+            AffineMap::from_rows(&[[1.0, -1.0], [weight, -weight]], vec![0.0, 0.0]),
+            AffineMap::from_rows(&[[1.0, 1.0], [1.0, -1.0]], vec![0.0, 0.0]),
+            AffineMap::from_rows(&[[1.0, -1.0]], vec![0.0]),
+        ];
+        let network = Network::new(maps).expect("four layers that fit");
+        let set = InputSet::new_box(&[-1.0; 2], &[1.0; 2]);
+        let question = BoxQuestions::objective(&Objective { weights: vec![1.0], constant: 100.0 });
+        let (kind, mut scratch) = ((Arithmetic::F32, SplitBy::Signs), BoxScratch::default());
+        let (bounds, root) = BoxBounds::new(&network, &set, question, kind, 0.0, &mut scratch);
+        bounds.bottleneck(&network, &root).is_some()
+    }
+
+    #[test]
+    fn a_neuron_without_a_finite_interval_is_not_taken_for_one_that_is_off() {
+        assert!(has_bottleneck(1.0));
+        // Its sums may overflow f32.
+        assert!(!has_bottleneck(1e38));
+    }
+
+    #[test]
+    fn boxes_with_negative_numbers_lose_none() {
+        let (lower, upper) = (vec![-1000.0, -7.25, 0.5], vec![0.001, 1.0 / 3.0, 0.7]);
+        let range = Range { lower, upper };
+        let network = crate::network::random::network(&[3, 4, 2], 5);
+        let question = BoxQuestions::objective(&Objective::new(vec![1.0, 0.0]));
+        let (kind, mut scratch) = ((Arithmetic::F32, SplitBy::Inputs), BoxScratch::default());
+        let set = range.set();
+        let (bounds, _) = BoxBounds::new(&network, &set, question, kind, 0.0, &mut scratch);
+        let sides = bounds.lower.iter().zip(&bounds.upper);
+        for ((lower, upper), (least, largest)) in sides.zip(range.lower.iter().zip(&range.upper)) {
+            assert!(lower <= least && upper >= largest, "{lower} {upper}");
+        }
+    }
 }

@@ -155,10 +155,13 @@ impl BoxBounds {
         assert!(set.is_box(), "a box");
         let padded = Arc::new(PaddedNetwork::new(network, arithmetic));
         let domain = set.domain();
-        // A set tells its bounds from its centre, rounded.
+        // A set tells its bounds from its centre, rounded: with another sign that may be a larger number than the bound.
         let ranges = (0..set.dimension()).map(|i| {
             let (lower, upper) = set.range(i);
-            (lower.next_down().max(domain.lower[i]), upper.next_up().min(domain.upper[i]))
+            let off =
+                if lower < 0.0 { 2.0 * f64::EPSILON * (lower.abs() + upper.abs()) } else { 0.0 };
+            let (lower, upper) = ((lower - off).next_down(), (upper + off).next_up());
+            (lower.max(domain.lower[i]), upper.min(domain.upper[i]))
         });
         let (lower, upper) = ranges.unzip();
         let objective = questions.numbers();

@@ -75,7 +75,7 @@ pub struct TreeHalves {
     pub lower: Vec<f64>,
     /// The largest value of each.
     pub upper: Vec<f64>,
-    /// A weight for each neuron: in leaves of the tail's tree that leave conjunctions open, `Σ weight · value ≤ most`. None: there are no such leaves.
+    /// A weight for each neuron: where a part of the tail's tree leaves conjunctions open, `Σ weight · value ≤ most`. None: there is no such part.
     #[serde(default)]
     pub weights: Vec<f64>,
     /// The largest sum in these leaves.

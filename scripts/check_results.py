@@ -76,11 +76,11 @@ def read_images(data, split):
 
 
 def read_png(path):
-    """An 8-bit grey or RGB PNG as an array of shape (height, width, channels)."""
+    """An 8-bit PNG of greys, RGB or a palette as an array of shape (height, width, channels)."""
     content = Path(path).read_bytes()
     if content[:8] != b"\x89PNG\r\n\x1a\n":
         raise ValueError("not a PNG")
-    at, packed, head = 8, b"", None
+    at, packed, head, palette = 8, b"", None, None
     while at < len(content):
         (length,) = struct.unpack_from(">I", content, at)
         kind, body = content[at + 4 : at + 8], content[at + 8 : at + 8 + length]
@@ -90,13 +90,15 @@ def read_png(path):
         at += 12 + length
         if kind == b"IHDR":
             head = struct.unpack(">IIBBBBB", body)
+        elif kind == b"PLTE":
+            palette = np.frombuffer(body, np.uint8).reshape(-1, 3)
         elif kind == b"IDAT":
             packed += body
     if head is None:
         raise ValueError("no IHDR")
     width, height, depth, colour, _, _, interlaced = head
-    if depth != 8 or colour not in (0, 2) or interlaced:
-        raise ValueError("not 8-bit grey or RGB without interlacing")
+    if depth != 8 or colour not in (0, 2, 3) or interlaced or (colour == 3) != (palette is not None):
+        raise ValueError("not 8-bit greys, RGB or a palette without interlacing")
     step = 3 if colour == 2 else 1
     stride = width * step
     lines = zlib.decompress(packed)
@@ -111,7 +113,7 @@ def read_png(path):
             corner = above[x - step] if x >= step else 0
             line[x] = (line[x] + predictor(method, left, above[x], corner)) % 256
         rows[y] = above = line
-    return rows.reshape(height, width, step)
+    return palette[rows] if colour == 3 else rows.reshape(height, width, step)
 
 
 def predictor(method, left, above, corner):
@@ -253,24 +255,6 @@ class Checker:
             if not abs(margin - record[name]) <= allowed:
                 self.fail(record, f"margin {margin!r}, recorded {name} is {record[name]!r}")
         self.margins.append(abs(margin - record["margin_f32"]))
-        # Only `--pictures all` writes these.
-        if (self.folder / beside(record["npy"], "_difference.npy")).exists():
-            self.check_array(record, self.of_image(record, ".npy"), original)
-            # IEEE arithmetic: whoever subtracts these float64 numbers gets the same ones.
-            difference = x.astype(np.float64) - original.astype(np.float64)
-            self.check_array(record, beside(record["npy"], "_difference.npy"), difference)
-
-    def check_array(self, record, name, expected):
-        found = np.load(self.folder / name, allow_pickle=False)
-        if found.dtype != expected.dtype or found.shape != self.model.dims:
-            return self.fail(record, f"{name} of {found.dtype} {found.shape}, expected {expected.dtype} {self.model.dims}")
-        if not (found.reshape(-1) == expected).all():
-            off = np.abs(found.reshape(-1) - expected).max()
-            self.fail(record, f"{name} is not what it should be, by up to {off:.1e}")
-
-    def of_image(self, record, ending):
-        """The name of a file that all targets of an image share."""
-        return str(Path(record["npy"]).with_name(f"{record['image']}{ending}"))
 
     def check_png(self, record, original):
         try:
@@ -289,23 +273,28 @@ class Checker:
             self.fail(record, f"the PNG's margin is {margin!r}, recorded is {recorded!r}")
         self.pngs += 1
         self.fooling_pngs += bool(margin > 0)
-        # Only `--pictures all` writes the others.
-        if (self.folder / beside(record["png"], "_difference.png")).exists():
-            self.check_pictures(record)
+        # Only `--pictures all` writes these.
+        if (self.folder / beside(record["png"], "_strip.png")).exists():
+            self.check_strip(record)
 
-    def check_pictures(self, record):
-        """The pictures of the image and of the difference, beside that of the adversary."""
+    def check_strip(self, record):
+        """Image, adversary and difference side by side, enlarged, with gaps of four pixels around them, below a line of words."""
+        name = beside(record["png"], "_strip.png")
         adversary = read_png(self.folder / record["png"]).astype(int)
-        image = read_png(self.folder / self.of_image(record, ".png"))
-        if (self.model.from_picture(image) != self.images[record["image"]].reshape(-1)).any():
-            self.fail(record, f"{self.of_image(record, '.png')} is not the image")
-        name = beside(record["png"], "_difference.png")
-        shown = read_png(self.folder / name).astype(int)
-        if adversary.shape != image.shape or shown.shape != (*image.shape[:2], 3):
-            return self.fail(record, f"{name} of {shown.shape} for pictures of {image.shape}")
+        height, width, _ = adversary.shape
+        strip = read_png(self.folder / name).astype(int)
+        scale = (strip.shape[1] - 16) // (3 * width)
+        begin = strip.shape[0] - 4 - height * scale
+        panel = lambda k: strip[begin:, 4 + k * (width * scale + 4) :][: height * scale : scale, : width * scale : scale]
+        image, shown, difference = (panel(k) for k in range(3))
+        if shown.shape != (height, width, 3) or (shown != adversary).any():
+            return self.fail(record, f"{name} does not show the adversary")
+        content = self.model.from_picture(image[:, :, : adversary.shape[2]].astype(np.uint8))
+        if (content != self.images[record["image"]].reshape(-1)).any():
+            self.fail(record, f"{name} does not show the image")
         # More red than blue is brighter, more blue than red darker, in the channel that changed most.
-        change = adversary - image
-        brighter = shown[:, :, 0] - shown[:, :, 2]
+        change = shown - image
+        brighter = difference[:, :, 0] - difference[:, :, 2]
         told = np.where(brighter > 0, change.max(axis=2), np.where(brighter < 0, -change.min(axis=2), 0))
         wrong = int((told != np.abs(change).max(axis=2)).sum())
         if wrong:

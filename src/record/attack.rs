@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
 use super::json;
-use super::key::{Key, Resumable, StoredWitness};
+use super::key::{Key, Resumable};
 use super::stats::SolveStats;
 use crate::attack::{Answer, Attack, NotFinite};
 use crate::bounds::BoundMethod;
@@ -213,8 +213,8 @@ impl Resumable for AttackRecord {
         }
     }
 
-    fn stored_witness(&self) -> Option<StoredWitness> {
-        self.npy.clone().map(|npy| (self.image, npy))
+    fn stored_witness(&self) -> Option<&str> {
+        self.npy.as_deref()
     }
 
     fn seconds(&self) -> f64 {

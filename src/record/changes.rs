@@ -20,11 +20,22 @@ pub fn places(layout: &PictureLayout) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
+/// The values that differ, row by row, channels side by side: of each the place in the picture and in the model's input.
+pub fn changed(layout: &PictureLayout, original: &[f32], point: &[f32]) -> Vec<(usize, usize)> {
+    if layout.colour == Colour::RgbPlanar {
+        let both = places(layout).enumerate();
+        return both.filter(|&(_, at)| original[at] != point[at]).collect();
+    }
+    // Most values are as they were: nothing is done to them but to be compared.
+    let pairs = original.iter().zip(point).enumerate();
+    pairs.filter(|(_, (before, after))| before != after).map(|(k, _)| (k, k)).collect()
+}
+
 /// The steps from one picture to the other, both in the model's own order.
 pub fn encode(layout: &PictureLayout, original: &[f32], point: &[f32]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut next = 0;
-    for (k, at) in places(layout).enumerate() {
+    for (k, at) in changed(layout, original, point) {
         let level = level(f64::from(point[at]) - f64::from(original[at]));
         if level != 0 {
             append_varint(&mut bytes, (k - next) as u64);
@@ -110,5 +121,9 @@ mod tests {
     fn colours_are_stored_side_by_side() {
         let layout = PictureLayout { width: 2, height: 1, colour: Colour::RgbPlanar };
         assert_eq!(places(&layout).collect::<Vec<_>>(), [0, 2, 4, 1, 3, 5]);
+        let (original, point) = ([0.0; 6], [0.0, 0.0, 0.5, 0.0, 1.0, 0.0]);
+        assert_eq!(changed(&layout, &original, &point), [(1, 2), (2, 4)]);
+        let layout = PictureLayout { colour: Colour::RgbInterleaved, ..layout };
+        assert_eq!(changed(&layout, &original, &point), [(2, 2), (4, 4)]);
     }
 }

@@ -79,8 +79,12 @@ pub fn brief(value: Option<&Value>) -> String {
 /// # Errors
 /// When it cannot be serialised.
 pub fn for_script(value: &impl Serialize) -> io::Result<String> {
+    let text = serde_json::to_string(value)?;
+    if !text.contains(['<', '>']) {
+        return Ok(text);
+    }
     // In JSON, these characters occur within strings only.
-    Ok(serde_json::to_string(value)?.replace('<', "\\u003c").replace('>', "\\u003e"))
+    Ok(text.replace('<', "\\u003c").replace('>', "\\u003e"))
 }
 
 /// The contents of `summary.json`.

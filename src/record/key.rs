@@ -24,9 +24,6 @@ impl fmt::Display for Key {
     }
 }
 
-/// A witness whose files are stored: the image, and the file of its numbers, relative to the result directory.
-pub type StoredWitness = (usize, String);
-
 /// A record that can be read again.
 pub trait Resumable: Clone + Send + Serialize + DeserializeOwned {
     /// What a directory of such records holds.
@@ -49,8 +46,8 @@ pub trait Resumable: Clone + Send + Serialize + DeserializeOwned {
     /// Whether this tells more than another record of the same work.
     fn is_better_than(&self, other: &Self) -> bool;
 
-    /// The witness whose files belong to this record.
-    fn stored_witness(&self) -> Option<StoredWitness> {
+    /// The witness that belongs to this record: the file of its numbers, relative to the result directory.
+    fn stored_witness(&self) -> Option<&str> {
         None
     }
 

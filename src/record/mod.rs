@@ -28,7 +28,7 @@ pub use comparison::{
 };
 pub use contents::Contents;
 pub use inspection::{InspectedNode, Inspection, LayerSize, NodeRole, TractComparison};
-pub use key::{Key, Resumable, StoredWitness, Summarize};
+pub use key::{Key, Resumable, Summarize};
 pub use maximize::{MAXIMIZE_SCHEMA, MaximizeRecord};
 pub(crate) use outcome::{ImageOutcome, by_image};
 pub use outcome::{ImageOutcomes, image_outcomes};

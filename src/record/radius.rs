@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
-use super::key::{Key, Resumable, StoredWitness};
+use super::key::{Key, Resumable};
 use crate::attack::NotFinite;
 use crate::data::Sample;
 use crate::network::Label;
@@ -136,8 +136,8 @@ impl Resumable for RadiusRecord {
         self.certified_radius > other.certified_radius
     }
 
-    fn stored_witness(&self) -> Option<StoredWitness> {
-        self.npy.clone().map(|npy| (self.image, npy))
+    fn stored_witness(&self) -> Option<&str> {
+        self.npy.as_deref()
     }
 
     fn seconds(&self) -> f64 {

@@ -83,12 +83,11 @@ impl Sketch {
         picture: Option<&[u8]>,
     ) -> Self {
         let Some(layout) = PictureLayout::from_dims(dims) else { return self };
-        let changed: Vec<usize> =
-            changes::places(&layout).filter(|&at| point[at] != original[at]).collect();
-        let values = changed.iter().flat_map(|&at| point[at].to_le_bytes());
+        let changed = changes::changed(&layout, original, point);
+        let values = changed.iter().flat_map(|&(_, at)| point[at].to_le_bytes());
         let exact = BASE64.encode(values.collect::<Vec<u8>>());
         let bytes = picture.map(|picture| {
-            BASE64.encode(changed.iter().map(|&at| picture[at]).collect::<Vec<u8>>())
+            BASE64.encode(changed.iter().map(|&(_, at)| picture[at]).collect::<Vec<u8>>())
         });
         Self { exact: Some(exact), bytes, ..self }
     }

@@ -3,6 +3,7 @@
 mod captions;
 pub mod csv;
 pub mod figure;
+mod flat_png;
 mod gallery;
 mod histogram;
 pub mod html;

@@ -29,14 +29,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a file that the system syncs when it likes, or [`UnsyncedFiles`] do. If there is a file already, it is replaced through `partial`.
 /// So whoever kills the program never loses a whole file, but may leave a new one that is not whole.
-pub(crate) fn write_unsynced(path: &Path, partial: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_unsynced(
+    path: &Path,
+    partial: impl FnOnce() -> PathBuf,
+    bytes: &[u8],
+) -> io::Result<()> {
     match File::create_new(path) {
         Ok(mut file) => write_all(&mut file, path, bytes),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let mut file = File::create(partial)?;
-            write_all(&mut file, partial, bytes)?;
-            fs::rename(partial, path)?;
-            journal::note(|| journal::Step::Rename(partial.into(), path.into()));
+            let partial = partial();
+            let mut file = File::create(&partial)?;
+            write_all(&mut file, &partial, bytes)?;
+            fs::rename(&partial, path)?;
+            journal::note(|| journal::Step::Rename(partial, path.into()));
             Ok(())
         }
         Err(error) => Err(error),
@@ -63,8 +68,8 @@ impl UnsyncedFiles {
     }
 
     /// Adds a file that was just written.
-    pub fn add(&self, path: &Path) {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    pub fn add(&self, path: PathBuf) {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).push(path);
     }
 
     /// Syncs them and their folder.
@@ -323,8 +328,8 @@ mod tests {
         for target in 1..=COUNT {
             let [path, partial] =
                 ["npy", "partial"].map(|end| directory.join(format!("{target}.{end}")));
-            write_unsynced(&path, &partial, &[7; 100]).unwrap();
-            files.add(&path);
+            write_unsynced(&path, || partial, &[7; 100]).unwrap();
+            files.add(path);
             records.append(&record(0, target, "robust", "")).unwrap();
             // As after a second: few files, and later more of them than are synced one after the other.
             if [1, 3].contains(&target) {

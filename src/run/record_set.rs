@@ -174,7 +174,7 @@ impl<R: Resumable> RecordSet<R> {
 
 /// Whether the witness that a record names is there, whole; or it names none.
 fn has_witness(folder: &Path, record: &impl Resumable) -> bool {
-    let Some((_, name)) = record.stored_witness() else { return true };
+    let Some(name) = record.stored_witness() else { return true };
     let is_whole = npy::is_whole(&folder.join(name));
     if !is_whole {
         log::warn!("{}: the adversary's file is not whole: it is searched again", record.key());

@@ -3,6 +3,7 @@
 //!
 //! What was killed while it was written is dropped when a run is continued, together with what no record belongs to.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::json_lines::JsonLines;
 use super::whole_file::replace;
-use crate::data::{PictureLayout, Sample};
+use crate::data::{Colour, PictureLayout, Sample};
 use crate::judge::nearest_byte;
 use crate::record::json;
 use crate::record::{PictureSize, Sketch, Sketches, picture_places};
@@ -73,7 +74,7 @@ pub struct SketchFile {
     lines: JsonLines,
     layout: Option<PictureLayout>,
     /// What bytes mean to the network.
-    pixels: Vec<f32>,
+    pixels: [f32; 256],
     /// Images whose original is in the file.
     seen: BTreeSet<usize>,
 }
@@ -89,7 +90,7 @@ impl SketchFile {
         earlier.dims = Some(dims.to_vec());
         store(&earlier, folder)?;
         let lines = JsonLines::open(&folder.join(FILE))?;
-        let pixels = (0..=255u8).map(|byte| f32::from(byte) / 255.0).collect();
+        let pixels = std::array::from_fn(|byte| byte as f32 / 255.0);
         Ok(Self { lines, layout, pixels, seen: earlier.originals.into_keys().collect() })
     }
 
@@ -108,17 +109,29 @@ impl SketchFile {
         if let Some(layout) = self.layout
             && self.seen.insert(image)
         {
-            let bytes: Vec<u8> =
-                picture_places(&layout).map(|at| nearest_byte(sample.pixels[at])).collect();
-            let shown = || picture_places(&layout).map(|at| sample.pixels[at]);
-            let is_shown = shown().zip(&bytes).all(|(x, &b)| x == self.pixels[usize::from(b)]);
-            let exact = || BASE64.encode(shown().flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
+            let shown = in_picture_order(&layout, &sample.pixels);
+            let bytes: Vec<u8> = shown.iter().copied().map(nearest_byte).collect();
+            let pairs = shown.iter().zip(&bytes);
+            let is_shown = pairs.fold(true, |all, (&x, &b)| all & (x == self.pixels[b as usize]));
+            let exact = || {
+                let values = shown.iter().copied().flat_map(f32::to_le_bytes);
+                BASE64.encode(values.collect::<Vec<u8>>())
+            };
             let values = (!is_shown).then(exact);
             let original = BASE64.encode(bytes);
             lines.push(SketchLine::Original { image, original, values });
         }
         lines.push(SketchLine::Sketch { image, target, sketch });
         self.lines.append_all(&lines)
+    }
+}
+
+/// The values of an input, row by row, channels side by side.
+fn in_picture_order<'p>(layout: &PictureLayout, pixels: &'p [f32]) -> Cow<'p, [f32]> {
+    match layout.colour {
+        // The model's own order.
+        Colour::Grey | Colour::RgbInterleaved => pixels.into(),
+        Colour::RgbPlanar => picture_places(layout).map(|at| pixels[at]).collect(),
     }
 }
 

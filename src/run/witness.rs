@@ -1,17 +1,13 @@
-//! The files of one witness in `adversarial/`, as numbers (`.npy`) and, where the model's input is a picture, as pictures:
-//! the witness `IMAGE_cC_wW`, the signed difference `IMAGE_cC_wW_difference`, and once per image the original `IMAGE`;
-//! `IMAGE_cC_wW_strip.png` shows all three. Where classes have names, these files speak them: `IMAGE_cat_to_dog`. [`Pictures`] says which of them are wanted:
-//! a file costs as much as a tenth of a short search.
+//! The files of one witness in `adversarial/`: its numbers `IMAGE_cC_wW.npy`, exactly, and, where the model's input is a picture, its picture
+//! `IMAGE_cC_wW.png` and `IMAGE_cC_wW_strip.png`, which shows image, witness and signed difference side by side. Where classes have names,
+//! these files speak them: `IMAGE_cat_to_dog`. [`Pictures`] says which of them are wanted: a file costs as much as a twentieth of a short search.
 //!
-//! Originals and witnesses are stored as the `f32` numbers they are. Differences are `f64`: subtracting in `f32` would
-//! round, in `f64` original + difference is the witness exactly unless a value lies between 0 and 2⁻³⁰ (then to 2⁻⁵⁴), and
-//! the distance of the record is the norm of just these numbers.
+//! Image and difference have no files of their own: the image is in the data, and the difference is that of two arrays.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::disk::{self, UnsyncedFiles};
 use super::error::StoreError;
@@ -20,7 +16,7 @@ use super::whole_file::PARTIAL;
 use crate::data::{Classes, PictureLayout};
 use crate::judge::{EightBit, Witness, nearest_byte};
 use crate::network::Label;
-use crate::record::{StoredWitness, change_text};
+use crate::record::change_text;
 use crate::report::png;
 
 /// The folder in the result directory.
@@ -34,7 +30,7 @@ pub enum Pictures {
     /// The witness's picture.
     #[default]
     Adversaries,
-    /// Original and difference, as numbers, and pictures of original, witness, difference, and the three side by side.
+    /// The witness's picture, and one of image, witness and difference side by side.
     All,
 }
 
@@ -73,18 +69,16 @@ fn remove_partial(folder: &Path) -> io::Result<()> {
 }
 
 /// Gives the files of a witness that lie in the folder `from` a place in `to` as well.
-pub(crate) fn adopt(from: &Path, to: &Path, (image, npy): StoredWitness) -> Result<(), StoreError> {
+pub(crate) fn adopt(from: &Path, to: &Path, npy: &str) -> Result<(), StoreError> {
     let inside = |part: Component| matches!(part, Component::Normal(_));
     let stem = npy.strip_suffix(".npy").filter(|stem| {
         stem.starts_with(&format!("{FOLDER}/")) && Path::new(stem).components().all(inside)
     });
     let Some(stem) = stem else {
         let source = io::Error::other("a record names this file, and no witness is called so");
-        return Err(StoreError::Unreadable { path: from.join(&npy), source });
+        return Err(StoreError::Unreadable { path: from.join(npy), source });
     };
-    let of_witness = [".npy", "_difference.npy", ".png", "_difference.png", "_strip.png"];
-    let of_image = [".npy", ".png"].map(|end| format!("{FOLDER}/{image}{end}"));
-    let names = of_witness.map(|end| format!("{stem}{end}"));
+    let names = [".npy", ".png", "_strip.png"].map(|end| format!("{stem}{end}"));
     let folder = to.join(FOLDER);
     fs::create_dir_all(&folder)
         .map_err(|source| StoreError::Unwritable { path: folder, source })?;
@@ -93,8 +87,8 @@ pub(crate) fn adopt(from: &Path, to: &Path, (image, npy): StoredWitness) -> Resu
     if let Err(source) = fs::metadata(&needed) {
         return Err(StoreError::Unreadable { path: needed, source });
     }
-    for name in names.iter().chain(&of_image) {
-        let (source, path) = (from.join(name), to.join(name));
+    for name in names {
+        let (source, path) = (from.join(&name), to.join(&name));
         if source.exists() {
             link(&source, &path).map_err(|source| StoreError::Unwritable { path, source })?;
         }
@@ -121,8 +115,6 @@ pub struct WitnessFiles {
     layout: Option<PictureLayout>,
     /// Witnesses that are not synced yet.
     unsynced: Arc<UnsyncedFiles>,
-    /// Images whose originals are there.
-    originals: Mutex<BTreeSet<usize>>,
     pictures: Pictures,
     /// What classes are called; none, if they have no names.
     class_names: Vec<String>,
@@ -160,7 +152,6 @@ impl WitnessFiles {
             dims: dims.to_vec(),
             layout,
             unsynced,
-            originals: Mutex::default(),
             pictures,
             class_names: class_names.to_vec(),
             file_names,
@@ -198,69 +189,39 @@ impl WitnessFiles {
         let stem = self.stem(image, (predicted, target));
         let exact = format!("{stem}.npy");
         let pixels = witness.point().values();
-        let mut files = vec![(exact.clone(), npy::encode(&self.dims, pixels))];
+        let mut files = vec![(self.root.join(&exact), npy::encode(&self.dims, pixels))];
         let layout = self.layout.as_ref().zip(picture);
         let drawn = layout.map(|_| format!("{stem}.png"));
         if let (Some((layout, picture)), Some(drawn)) = (layout, &drawn) {
-            files.push((drawn.clone(), png::picture(layout, picture.bytes())));
-        }
-        if self.pictures == Pictures::All {
-            let pairs = pixels.iter().zip(original);
-            let difference: Vec<f64> = pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect();
-            files.push((format!("{stem}_difference.npy"), npy::encode(&self.dims, &difference)));
-            if let Some((layout, picture)) = layout {
+            files.push((self.root.join(drawn), png::picture(layout, picture.bytes())));
+            if self.pictures == Pictures::All {
                 let bytes: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
-                let difference = png::difference(layout, &bytes, picture.bytes());
-                files.push((format!("{stem}_difference.png"), difference));
                 let change = change_text((predicted.0, target.0), &self.class_names);
                 let margin = witness.point().value();
                 let caption = format!("image {image}: {change}, margin {margin:.2}");
                 let strip = png::strip(layout, &bytes, picture.bytes(), Some(&caption));
-                files.push((format!("{stem}_strip.png"), strip));
+                files.push((self.root.join(format!("{stem}_strip.png")), strip));
             }
         }
-        self.write(&files)?;
-        if self.pictures == Pictures::All {
-            self.save_original(image, original, layout.map(|(layout, _)| layout))?;
-        }
-        self.unsynced.add(&self.root.join(&exact));
+        write(&files)?;
+        let (path, _) = files.swap_remove(0);
+        self.unsynced.add(path);
         Ok(SavedWitness { npy: exact, png: drawn })
     }
+}
 
-    /// Stores an image itself, unless this was done for another target.
-    fn save_original(
-        &self,
-        image: usize,
-        original: &[f32],
-        layout: Option<&PictureLayout>,
-    ) -> Result<(), StoreError> {
-        // Whoever finds the image there may rely on its files: so they are written while others wait.
-        let mut images = self.originals.lock().unwrap_or_else(PoisonError::into_inner);
-        if !images.insert(image) {
-            return Ok(());
+/// Writes files that belong together. If one cannot be written, none is left.
+fn write(files: &[(PathBuf, Vec<u8>)]) -> Result<(), StoreError> {
+    for (path, bytes) in files {
+        let partial = || path.with_extension(PARTIAL);
+        if let Err(source) = disk::write_unsynced(path, partial, bytes) {
+            // Where there is nothing to remove, nothing is left to do.
+            let _ = fs::remove_file(partial());
+            files.iter().for_each(|(path, _)| drop(fs::remove_file(path)));
+            return Err(StoreError::Unwritable { path: path.clone(), source });
         }
-        let mut files = vec![(format!("{FOLDER}/{image}.npy"), npy::encode(&self.dims, original))];
-        if let Some(layout) = layout {
-            let bytes: Vec<u8> = original.iter().copied().map(nearest_byte).collect();
-            files.push((format!("{FOLDER}/{image}.png"), png::picture(layout, &bytes)));
-        }
-        self.write(&files)
     }
-
-    /// Writes files that belong together. If one cannot be written, none is left.
-    fn write(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
-        for (name, bytes) in files {
-            let path = self.root.join(name);
-            let partial = path.with_extension(PARTIAL);
-            if let Err(source) = disk::write_unsynced(&path, &partial, bytes) {
-                // Where there is nothing to remove, nothing is left to do.
-                let _ = fs::remove_file(partial);
-                files.iter().for_each(|(name, _)| drop(fs::remove_file(self.root.join(name))));
-                return Err(StoreError::Unwritable { path, source });
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -315,10 +276,10 @@ mod tests {
         let labels = (Label(0), Label(1));
         let saved = files.save(4, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.png.as_deref(), Some("adversarial/4_tabby-cat-kitten_to_1.png"));
-        adopt(folder.path(), other.path(), (4, saved.npy)).unwrap();
+        adopt(folder.path(), other.path(), &saved.npy).unwrap();
         assert_eq!(names(other.path()), names(folder.path()));
         for foreign in ["../4.npy", "adversarial/../../4.npy", "/etc/4.npy", "adversarial/4.txt"] {
-            assert!(adopt(folder.path(), other.path(), (4, foreign.into())).is_err(), "{foreign}");
+            assert!(adopt(folder.path(), other.path(), foreign).is_err(), "{foreign}");
         }
     }
 
@@ -331,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn witness_original_and_difference_are_stored_as_numbers_and_pictures() {
+    fn a_witness_is_stored_as_numbers_and_pictures() {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0, 0.2, 0.4, 1.0];
         let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
@@ -340,33 +301,12 @@ mod tests {
         let saved = files.save(17, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.npy, "adversarial/17_c0_w1.npy");
         assert_eq!(saved.png.as_deref(), Some("adversarial/17_c0_w1.png"));
-        assert_eq!(
-            names(folder.path()),
-            [
-                "17.npy",
-                "17.png",
-                "17_c0_w1.npy",
-                "17_c0_w1.png",
-                "17_c0_w1_difference.npy",
-                "17_c0_w1_difference.png",
-                "17_c0_w1_strip.png"
-            ]
-        );
+        assert_eq!(names(folder.path()), ["17_c0_w1.npy", "17_c0_w1.png", "17_c0_w1_strip.png"]);
         let read = |name: &str| {
             let source = DataSource { path: folder.path().join(name), ..DataSource::default() };
             Dataset::open(&source, &[2, 2]).unwrap().sample(0).unwrap().pixels
         };
         assert_eq!(read(&saved.npy), witness.point().values());
-        assert_eq!(read("adversarial/17.npy"), original);
-        assert_eq!(read("adversarial/17.png"), original);
-        let difference =
-            fs::read(folder.path().join("adversarial/17_c0_w1_difference.npy")).unwrap();
-        let (_, values) = difference.split_last_chunk::<32>().unwrap();
-        let (values, _) = values.as_chunks();
-        for (k, value) in values.iter().enumerate() {
-            let sum = f64::from(original[k]) + f64::from_le_bytes(*value);
-            assert_eq!(sum, f64::from(witness.point().values()[k]));
-        }
         let shown: Vec<f32> =
             picture.unwrap().bytes().iter().map(|&byte| f32::from(byte) / 255.0).collect();
         assert_eq!(read("adversarial/17_c0_w1.png"), shown);
@@ -388,13 +328,13 @@ mod tests {
             assert_eq!(names(folder.path()), expected);
             // Another run may take over what there is.
             let other = tempfile::tempdir().unwrap();
-            adopt(folder.path(), other.path(), (17, saved.npy.clone())).unwrap();
+            adopt(folder.path(), other.path(), &saved.npy).unwrap();
             assert_eq!(names(other.path()), expected);
         }
     }
 
     #[test]
-    fn an_original_is_stored_once_and_a_file_that_is_there_is_replaced() {
+    fn a_file_that_is_there_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let original = [0.0, 0.2, 0.4, 1.0];
         let (witness, picture) = witness(&original, &[0.3, 0.2, 0.1, 1.0]);
@@ -404,16 +344,13 @@ mod tests {
             files.save(17, labels, &original, &witness, picture.as_ref()).unwrap()
         };
         save(1);
-        let (first, at) = (folder.path().join("adversarial"), |name| {
-            fs::read(folder.path().join("adversarial").join(name)).unwrap()
-        });
-        fs::write(first.join("17.npy"), "untouched").unwrap();
-        fs::write(first.join("17_c0_w1.npy"), "torn").unwrap();
+        let path = |name| folder.path().join("adversarial").join(name);
+        fs::write(path("17_c0_w1.npy"), "torn").unwrap();
         save(2);
         save(1);
-        assert_eq!(at("17.npy"), b"untouched");
+        let at = |name| fs::read(path(name)).unwrap();
         assert_eq!(at("17_c0_w1.npy"), at("17_c0_w2.npy"));
-        assert!(npy::is_whole(&first.join("17_c0_w1.npy")));
+        assert!(npy::is_whole(&path("17_c0_w1.npy")));
         assert!(names(folder.path()).iter().all(|name| !name.ends_with(PARTIAL)));
     }
 
@@ -428,6 +365,11 @@ mod tests {
         let failed = files.save(17, labels, &[0.0; 4], &witness, picture.as_ref()).unwrap_err();
         assert!(failed.to_string().contains("17_c0_w1.npy: cannot write"), "{failed}");
         assert_eq!(names(folder.path()), ["17_c0_w1.npy"]);
+        // The last file: those before it are removed again.
+        fs::create_dir(folder.path().join("adversarial/18_c0_w1_strip.png")).unwrap();
+        let failed = files.save(18, labels, &[0.0; 4], &witness, picture.as_ref()).unwrap_err();
+        assert!(failed.to_string().contains("18_c0_w1_strip.png: cannot write"), "{failed}");
+        assert_eq!(names(folder.path()), ["17_c0_w1.npy", "18_c0_w1_strip.png"]);
     }
 
     #[test]
@@ -439,6 +381,6 @@ mod tests {
         let labels = (Label(0), Label(1));
         let saved = files.save(3, labels, &original, &witness, picture.as_ref()).unwrap();
         assert_eq!(saved.png, None);
-        assert_eq!(names(folder.path()), ["3.npy", "3_c0_w1.npy", "3_c0_w1_difference.npy"]);
+        assert_eq!(names(folder.path()), ["3_c0_w1.npy"]);
     }
 }

@@ -35,6 +35,43 @@ pub fn width(text: &str, size: f64) -> Result<f64, InvalidFont> {
     Ok(text.chars().map(|c| f64::from(scaled.h_advance(scaled.glyph_id(c)))).sum())
 }
 
+/// A letter in pixels, right and down from the place on its baseline where it begins.
+pub struct Glyph {
+    /// Where the next letter begins, to the right.
+    pub advance: f64,
+    /// The pixel at the upper left corner, and pixels in a row.
+    pub left: i32,
+    pub top: i32,
+    pub width: usize,
+    /// How much of each pixel is covered, row by row: 255 is all of it.
+    pub cover: Vec<u8>,
+}
+
+/// A letter that begins so far to the right of a pixel's left edge.
+///
+/// # Errors
+/// When the bundled font is invalid.
+pub fn glyph(c: char, size: f64, right: f64) -> Result<Glyph, InvalidFont> {
+    let font = font()?;
+    let scale = scale(font, size);
+    let scaled = font.as_scaled(scale);
+    let id = scaled.glyph_id(c);
+    let advance = f64::from(scaled.h_advance(id));
+    let mut glyph = Glyph { advance, left: 0, top: 0, width: 0, cover: Vec::new() };
+    let place = id.with_scale_and_position(scale, point(right as f32, 0.0));
+    if let Some(outline) = font.outline_glyph(place) {
+        let bounds = outline.px_bounds();
+        (glyph.left, glyph.top) = (bounds.min.x as i32, bounds.min.y as i32);
+        glyph.width = bounds.width() as usize;
+        glyph.cover = vec![0; glyph.width * bounds.height() as usize];
+        outline.draw(|x, y, cover| {
+            let place = y as usize * glyph.width + x as usize;
+            glyph.cover[place] = (255.0 * cover.clamp(0.0, 1.0)).round() as u8;
+        });
+    }
+    Ok(glyph)
+}
+
 /// Calls `dot` with the pixels that a text covers, right and down from the beginning of its baseline, and how much of
 /// each. Ends early when `dot` fails.
 ///

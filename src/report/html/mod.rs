@@ -77,9 +77,10 @@ impl<'a> PageFrame<'a> {
 
 /// The page with its parts in their places.
 fn filled(data: &str, counts: &str) -> String {
-    let mut page = String::new();
-    let mut rest = PAGE;
     let script = SCRIPTS.concat();
+    let parts = STYLE.len() + counts.len() + data.len() + script.len();
+    let mut page = String::with_capacity(PAGE.len() + parts);
+    let mut rest = PAGE;
     for (place, part) in
         [("{{style}}", STYLE), ("{{counts}}", counts), ("{{data}}", data), ("{{script}}", &script)]
     {

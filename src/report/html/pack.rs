@@ -4,7 +4,7 @@
 //! If that is too large for one page, exact values go first, then colours get coarser, then the last images go without pictures.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -27,6 +27,9 @@ const QUALITIES: [((u32, bool), u32); 6] = [
     ((5, false), 6),
     ((4, false), 6),
 ];
+
+/// What is deflated at once: with every write, the compressor clears a buffer of half this size.
+const PORTION: usize = 1 << 16;
 
 /// All pictures of a page.
 #[derive(Serialize)]
@@ -91,11 +94,16 @@ fn packed(
     records: &[(usize, usize)],
     sketches: &Sketches,
 ) -> io::Result<String> {
-    let mut deflated = DeflateEncoder::new(Vec::new(), Compression::new(level));
+    let deflated = DeflateEncoder::new(Vec::new(), Compression::new(level));
+    let mut deflated = BufWriter::with_capacity(PORTION, deflated);
     let coarse: Vec<u8> = (0..=255).map(|byte| coarsened(byte, bits)).collect();
     for original in originals.values() {
-        let coarse: Vec<u8> = original.iter().map(|&byte| coarse[usize::from(byte)]).collect();
-        deflated.write_all(&coarse)?;
+        if bits == 8 {
+            deflated.write_all(original)?;
+        } else {
+            let coarse: Vec<u8> = original.iter().map(|&byte| coarse[usize::from(byte)]).collect();
+            deflated.write_all(&coarse)?;
+        }
     }
     let drawn = |key: &(usize, usize)| {
         sketches.sketches.get(key).filter(|_| originals.contains_key(&key.0))
@@ -135,7 +143,7 @@ fn packed(
             }
         }
     }
-    Ok(BASE64.encode(deflated.finish()?))
+    Ok(BASE64.encode(deflated.into_inner()?.finish()?))
 }
 
 /// The nearest of 2^bits evenly spaced values. Black and white stay exact.

@@ -4,6 +4,7 @@
 
 mod affine;
 mod chain;
+mod compressed;
 mod dense;
 mod error;
 mod forward;

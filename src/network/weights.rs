@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use faer::{Mat, MatRef};
 
+use super::compressed::SparseLine;
 use super::dense::DenseMatrix;
-use super::sparse::{SparseLine, SparseMatrix};
+use super::sparse::SparseMatrix;
 
 /// From this share of zeros on a matrix is stored sparse: an entry of a sparse matrix takes about four times as long, and a place
 /// beside its value.

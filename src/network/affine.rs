@@ -160,6 +160,14 @@ impl AffineMap {
         self.weights.add_transposed_product(v, out);
     }
 
+    /// `out += Wᵀ v`.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub(super) fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
+        self.weights.add_transposed_product(v, out);
+    }
+
     /// `Wᵀ V` for a block `V` of columns.
     ///
     /// # Panics

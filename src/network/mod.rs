@@ -28,6 +28,7 @@ pub use chain::Network;
 pub(crate) use dense::add_product;
 pub use error::NetworkError;
 pub use forward::widened;
+pub use gradient::Gradients;
 pub use label::Label;
 pub use layer::{Layer, LayerRounding};
 pub use neuron::{Activation, NeuronId};

@@ -83,6 +83,18 @@ impl DenseMatrix {
         }
     }
 
+    /// Adds the smallest and the largest `W h` where each `h` lies between these, up in the order of the inputs.
+    pub fn add_range(&self, least: &[f64], most: &[f64], [lower, upper]: &mut [Vec<f64>; 2]) {
+        match &self.stored {
+            Stored::Narrow { columns, .. } => {
+                Arch::new().dispatch(AddRange { m: columns.as_ref(), least, most, lower, upper });
+            }
+            Stored::Wide(columns) => {
+                Arch::new().dispatch(AddRange { m: columns.as_ref(), least, most, lower, upper });
+            }
+        }
+    }
+
     /// `out += Wᵀ v`.
     pub fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
         match &self.stored {
@@ -129,8 +141,7 @@ impl<T: Copy + Into<f64>> NullaryFnOnce for AddProduct<'_, T> {
     #[inline(always)]
     fn call(self) {
         let Self { m, v, out } = self;
-        let column =
-            |j: usize| m.col(j).try_as_col_major().expect("columns lie together").as_slice();
+        let column = |j: usize| column(m, j);
         let mut some = (0..v.len()).filter(|&j| v[j] != 0.0);
         // Four columns at a time, so that `out` is read and written less often.
         while let Some(j) = some.next() {
@@ -145,6 +156,47 @@ impl<T: Copy + Into<f64>> NullaryFnOnce for AddProduct<'_, T> {
             }
         }
     }
+}
+
+/// Adds the smallest and the largest `w h` where `h` lies between two numbers.
+#[inline(always)]
+pub(super) fn add_to_range(w: f64, (least, most): (f64, f64), lower: &mut f64, upper: &mut f64) {
+    *lower += w * if w > 0.0 { least } else { most };
+    *upper += w * if w > 0.0 { most } else { least };
+}
+
+/// [`DenseMatrix::add_range`], compiled for the machine at hand.
+struct AddRange<'p, T> {
+    m: MatRef<'p, T>,
+    least: &'p [f64],
+    most: &'p [f64],
+    lower: &'p mut [f64],
+    upper: &'p mut [f64],
+}
+
+impl<T: Copy + Into<f64>> NullaryFnOnce for AddRange<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { m, least, most, lower, upper } = self;
+        assert_eq!(m.ncols(), least.len().min(most.len()), "an end for each input");
+        for (j, ends) in least.iter().copied().zip(most.iter().copied()).enumerate() {
+            // ReLUs that are off add nothing.
+            if ends == (0.0, 0.0) {
+                continue;
+            }
+            for ((&w, lower), upper) in column(m, j).iter().zip(&mut *lower).zip(&mut *upper) {
+                add_to_range(w.into(), ends, lower, upper);
+            }
+        }
+    }
+}
+
+/// A column of a matrix whose columns lie together.
+#[inline(always)]
+fn column<'m, T>(m: MatRef<'m, T>, j: usize) -> &'m [T] {
+    m.col(j).try_as_col_major().expect("columns lie together").as_slice()
 }
 
 #[cfg(test)]

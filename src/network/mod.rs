@@ -25,7 +25,7 @@ mod with_inputs;
 
 pub use affine::AffineMap;
 pub use chain::Network;
-pub(crate) use dense::add_product;
+pub(crate) use dense::{add_block_product, add_product};
 pub use error::NetworkError;
 pub use forward::widened;
 pub use gradient::Gradients;

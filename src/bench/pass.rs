@@ -16,7 +16,8 @@ use rw_adv::onnx::OnnxModel;
 use super::measure::median;
 use crate::values::at_least_one;
 
-/// Bytes of a weight in a sparse layer: its place, and its value in f32 or half of it in f64. In dense layers it takes 4 or 8.
+/// Bytes of a weight in a sparse layer whose lines do not repeat: its place and its value in f32. In dense layers it takes 4 or 8; a convolution's
+/// weights are stored once for many outputs.
 const BYTES: usize = 8;
 
 #[derive(Args)]

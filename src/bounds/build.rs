@@ -248,8 +248,7 @@ impl LinearBounds {
             if operations[j] == 0 {
                 return 0.0;
             }
-            let row = self.network.affine(layer).row(j);
-            let weights: f64 = row.map(|(_, weight)| weight.abs()).sum();
+            let weights = self.network.layers()[layer].weight_sums()[j];
             // Where folding cancelled numbers, only the sum of their magnitudes is known, not whose they were.
             let cancelled = (gain[j] - weights).max(0.0) + tolerance::FOLDED_GAIN * gain[j];
             let sum = magnitudes[j] + cancelled * largest + offset[j];
@@ -321,11 +320,12 @@ impl LinearBounds {
         let below = self.neurons.outputs(layer - 1);
         let mut intervals: Vec<Interval> = {
             let stability = self.neurons.stabilities(layer);
+            let plain = self.plain_intervals(layer, &below);
             let interval = |j: usize| match known.map(|known| known.layer(layer)[j]) {
                 // What is known to be stable needs nothing better.
                 Some(known) if stability(j, known) != Stability::Unstable => known,
                 known => {
-                    let plain = self.plain_interval(layer, j, &below).without_nan();
+                    let plain = plain[j].without_nan();
                     known.map_or(plain, |known| plain.and(known))
                 }
             };
@@ -402,17 +402,17 @@ impl LinearBounds {
         envelopes.with_dense_slopes(&self.moves)
     }
 
-    /// A neuron behind the first layer by interval arithmetic: `below` is what the outputs of the layer below may be.
-    fn plain_interval(&self, layer: usize, j: usize, below: &[Interval]) -> Interval {
+    /// The neurons of a layer behind the first by interval arithmetic: `below` is what the outputs of the layer below may be.
+    fn plain_intervals(&self, layer: usize, below: &[Interval]) -> Vec<Interval> {
         let map = self.network.affine(layer);
-        let bias = map.bias()[j];
-        let (mut lower, mut upper) = (bias, bias);
-        map.row(j).for_each(|(i, w)| {
-            lower += w * if w > 0.0 { below[i].lower } else { below[i].upper };
-            upper += w * if w > 0.0 { below[i].upper } else { below[i].lower };
-        });
-        let off = self.allowance.of(self.magnitudes[layer][j] + bias.abs()) + self.noise[layer][j];
-        Interval { lower: lower - off, upper: upper + off }
+        let (least, most): (Vec<f64>, Vec<f64>) = below.iter().map(|h| (h.lower, h.upper)).unzip();
+        let [lower, upper] = map.range(&least, &most);
+        let interval = |j: usize| {
+            let magnitude = self.magnitudes[layer][j] + map.bias()[j].abs();
+            let off = self.allowance.of(magnitude) + self.noise[layer][j];
+            Interval { lower: lower[j] - off, upper: upper[j] + off }
+        };
+        (0..map.outputs()).map(interval).collect()
     }
 
     /// The neurons of a layer that are unstable, if these are its intervals.

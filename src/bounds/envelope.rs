@@ -272,9 +272,30 @@ impl EnvelopeShares {
     pub fn set(&mut self, envelope: usize, function: usize, share: f64, theta: f64) {
         self.shares[(envelope, function)] = share;
         if theta != 0.0 {
-            let (rows, columns) = (self.shares.nrows(), self.shares.ncols());
-            let thetas = self.thetas.get_or_insert_with(|| Mat::zeros(rows, columns));
-            thetas[(envelope, function)] = theta;
+            self.set_theta(envelope, function, theta);
+        }
+    }
+
+    fn set_theta(&mut self, envelope: usize, function: usize, theta: f64) {
+        let (rows, columns) = (self.shares.nrows(), self.shares.ncols());
+        let thetas = self.thetas.get_or_insert_with(|| Mat::zeros(rows, columns));
+        thetas[(envelope, function)] = theta;
+    }
+
+    /// The same for some functions, one behind the other.
+    #[inline(always)]
+    pub fn set_some<const SOME: usize>(
+        &mut self,
+        envelope: usize,
+        first: usize,
+        shares: [f64; SOME],
+        theta: f64,
+    ) {
+        for (function, share) in (first..).zip(shares) {
+            self.shares[(envelope, function)] = share;
+        }
+        if theta != 0.0 && shares.iter().any(|share| *share != 0.0) {
+            (first..first + SOME).for_each(|function| self.set_theta(envelope, function, theta));
         }
     }
 }

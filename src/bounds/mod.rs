@@ -23,6 +23,7 @@ mod optimise;
 mod part;
 mod parts;
 mod push_back;
+mod relax_rows;
 mod relaxation;
 mod slopes;
 #[cfg(test)]

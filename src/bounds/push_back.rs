@@ -7,8 +7,9 @@ use super::envelope::EnvelopeShares;
 use super::functions::{BoundedFunctions, LayerFunctions, MoveFunctions, pull_back};
 use super::interval::Interval;
 use super::linear::LinearBounds;
+use super::relax_rows::{LANES, LineRelu, OwnTerms, relax_rows};
 use super::relaxation::{BoundedRelu, ReluRelaxation, RowSum, UpperRelaxation, default_slope};
-use super::slopes::SlopeColumns;
+use super::slopes::{SlopeColumns, add_by_pixel};
 use crate::network::NeuronId;
 
 /// From this share of the whole box on, chords alone may be better than envelopes.
@@ -23,6 +24,9 @@ const PRODUCTS_PER_WEIGHT: f64 = 4000.0;
 /// the more there are: `MOST_PRODUCTS` times this over their number.
 const LAYERS_BEHIND_FIRST: f64 = 2.0;
 
+/// From so many moves for each input on, functions of the first layer become functions of the inputs before they become functions of the moves.
+const BOTH_WAYS: f64 = 1.5;
+
 /// A way to relax the layers below.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
@@ -30,6 +34,15 @@ pub(super) enum Way {
     Guided,
     /// By default slopes, with envelopes in so many layers and chords in the others.
     Enveloped(usize),
+}
+
+/// One ReLU and how it is relaxed.
+#[derive(Clone, Copy)]
+struct RelaxedBy {
+    relu: BoundedRelu,
+    by: ReluRelaxation,
+    /// The column of its envelope.
+    column: Option<usize>,
 }
 
 impl LinearBounds {
@@ -192,11 +205,23 @@ impl LinearBounds {
             visit(layer, &coefficients);
             let envelopes = &self.envelopes[layer];
             let mut shares = EnvelopeShares::none(envelopes.len(), constants.len());
-            for row in 0..constants.len() {
+            let relu = self.relaxed_relus(layer, &relaxation);
+            // Many rows: what is the same for all of them is looked up once.
+            let lines: Option<Vec<LineRelu>> = match constants.len() {
+                ..LANES => None,
+                _ => (0..coefficients.nrows()).map(|j| self.line_relu(layer, j, relu(j))).collect(),
+            };
+            let done = lines.map_or(0, |lines| {
+                let mix = |envelope, first, some: [f64; LANES], theta| {
+                    shares.set_some(envelope, first, some, theta);
+                };
+                relax_rows(&lines, &mut coefficients, &mut constants, &mut magnitudes, mix)
+            });
+            for row in done..constants.len() {
                 let through = coefficients.col_as_slice_mut(row);
                 let sum = RowSum::new(constants[row], magnitudes[row]);
                 let mix = |envelope, share, theta| shares.set(envelope, row, share, theta);
-                let sum = self.relax_row(layer, through, &relaxation, sum, mix);
+                let sum = self.relax_row(layer, through, &relu, sum, mix);
                 (constants[row], magnitudes[row]) = sum.finish();
             }
             envelopes.add_to(&mut slopes, &mut rests, &shares);
@@ -222,50 +247,60 @@ impl LinearBounds {
     /// Adds functions of the first layer's pre-activations to functions of the moves.
     fn add_first_layer(&self, slopes: &mut Mat<f64>, rests: &mut [f64], coefficients: &Mat<f64>) {
         let (map, first) = (self.network.affine(0), &self.first.slopes);
+        let inputs = map.inputs() as f64;
+        // One function of all moves: the weights as they are stored are fewer bytes than the slopes, and the same numbers. Many functions: there
+        // are fewer weights than slopes where most inputs move both ways.
+        let fewest_moves = if coefficients.ncols() == 1 { inputs } else { BOTH_WAYS * inputs };
         let is_dense = matches!(**first, SlopeColumns::Dense(_));
-        if coefficients.ncols() > 1 || self.moves.len() < map.inputs() || !is_dense {
-            return first.add_product(slopes, rests, coefficients);
-        }
-        // One function of all moves: the weights as they are stored are fewer bytes than the slopes, and the same numbers.
-        let mut of_pixels = vec![0.0; map.inputs()];
-        map.apply_transposed(coefficients.col_as_slice(0), &mut of_pixels);
-        let moves = self.moves.moves().iter();
-        for (slope, m) in slopes.col_as_slice_mut(0).iter_mut().zip(moves) {
-            *slope += m.sign * of_pixels[m.pixel];
+        if is_dense && self.moves.len() as f64 >= fewest_moves {
+            add_by_pixel(slopes, &pull_back(map, coefficients), self.moves.moves());
+        } else {
+            first.add_product(slopes, rests, coefficients);
         }
     }
 
-    /// Turns the coefficients of a layer's outputs into those of its pre-activations. `mix` is told what goes to envelopes: their columns, shares
-    /// and `θ`s.
-    fn relax_row(
-        &self,
+    /// What is known of the neurons of a layer, and how they are relaxed.
+    fn relaxed_relus<'s>(
+        &'s self,
         layer: usize,
-        coefficients: &mut [f64],
-        relaxation: &impl Fn(NeuronId) -> ReluRelaxation,
-        mut sum: RowSum,
-        mut mix: impl FnMut(usize, f64, f64),
-    ) -> RowSum {
+        relaxation: &'s impl Fn(NeuronId) -> ReluRelaxation,
+    ) -> impl Fn(usize) -> RelaxedBy + 's {
         let (intervals, envelopes) = (self.neurons.layer(layer), &self.envelopes[layer]);
         let stability = self.neurons.stabilities(layer);
-        // Behind a convolution most neurons count for nothing. Only multipliers can change that, and all neurons have them or none.
-        let first = relaxation(NeuronId { layer, index: 0 });
-        let skip_zeros = matches!(first, ReluRelaxation::Lines { .. });
-        for (j, q) in coefficients.iter_mut().enumerate() {
-            if *q == 0.0 && skip_zeros {
-                continue;
-            }
+        move |j| {
             let column = envelopes.column(j);
             let by = relaxation(NeuronId { layer, index: j });
             let (interval, stability) = (intervals[j], stability(j, intervals[j]));
             let envelope = column.map(|column| envelopes.of_column(column, by.theta()));
-            let relu = BoundedRelu { interval, stability, envelope };
+            RelaxedBy { relu: BoundedRelu { interval, stability, envelope }, by, column }
+        }
+    }
+
+    /// Turns the coefficients of a layer's outputs into those of its pre-activations. `relu` says how its neurons are relaxed. `mix` is told what
+    /// goes to envelopes: their columns, shares and `θ`s.
+    #[inline]
+    fn relax_row(
+        &self,
+        layer: usize,
+        coefficients: &mut [f64],
+        relu: impl Fn(usize) -> RelaxedBy,
+        mut sum: RowSum,
+        mut mix: impl FnMut(usize, f64, f64),
+    ) -> RowSum {
+        // Behind a convolution most neurons count for nothing. Only multipliers can change that, and all neurons have them or none.
+        let skip_zeros = matches!(relu(0).by, ReluRelaxation::Lines { .. });
+        for (j, q) in coefficients.iter_mut().enumerate() {
+            if *q == 0.0 && skip_zeros {
+                continue;
+            }
+            let RelaxedBy { relu, by, column } = relu(j);
             let relaxed = relu.relax(*q, by, &mut sum);
             if let (Some(column), Some((share, theta))) = (column, relaxed.share) {
                 mix(column, share, theta);
             }
             *q = relaxed.slope;
             if *q != 0.0 {
-                self.add_constants(layer, j, *q, &mut sum);
+                self.own_terms(layer, j).add(*q, &mut sum);
             }
         }
         sum
@@ -273,16 +308,19 @@ impl LinearBounds {
 
     /// What `q · g` of a neuron has in it besides the outputs below.
     #[inline]
-    fn add_constants(&self, layer: usize, j: usize, q: f64, sum: &mut RowSum) {
+    fn own_terms(&self, layer: usize, j: usize) -> OwnTerms {
         if layer == 0 {
-            let Interval { lower, upper } = self.first.at_centre[j];
-            sum.add(q * if q > 0.0 { upper } else { lower });
-            sum.pass(q.abs() * self.first.reach[j]);
-        } else {
-            sum.add(q * self.network.affine(layer).bias()[j]);
-            sum.add(q.abs() * self.noise[layer][j]);
-            sum.pass(q.abs() * self.magnitudes[layer][j]);
+            let constant = self.first.at_centre[j];
+            return OwnTerms { constant, noise: 0.0, magnitude: self.first.reach[j] };
         }
+        let bias = self.network.affine(layer).bias()[j];
+        let constant = Interval { lower: bias, upper: bias };
+        OwnTerms { constant, noise: self.noise[layer][j], magnitude: self.magnitudes[layer][j] }
+    }
+
+    fn line_relu(&self, layer: usize, j: usize, relaxed: RelaxedBy) -> Option<LineRelu> {
+        let RelaxedBy { relu, by, column } = relaxed;
+        LineRelu::new(relu, by, column, self.own_terms(layer, j))
     }
 
     fn largest(&self, functions: &MoveFunctions) -> Vec<f64> {

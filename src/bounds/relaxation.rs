@@ -6,7 +6,7 @@
 use super::interval::{Interval, Stability};
 
 /// Makes up for a handful of roundings of a factor.
-const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
+pub(super) const A_HAIR_MORE: f64 = 1.0 + 8.0 * f64::EPSILON;
 
 /// A neuron is taken to be rather on than off from this ratio of its bounds: below 1, so that equal bounds, which are common, are not told
 /// apart by rounding. Checkers of proofs do the same.
@@ -140,6 +140,7 @@ pub(super) struct NeuronEnvelope {
 }
 
 /// What is known of a neuron.
+#[derive(Clone, Copy)]
 pub(super) struct BoundedRelu {
     pub interval: Interval,
     pub stability: Stability,
@@ -194,6 +195,9 @@ impl BoundedRelu {
         }
         let Interval { lower, upper } = self.interval;
         let width = upper - lower;
+        if rest == 0.0 && width.is_finite() {
+            return RelaxedRelu { slope: passed_on, share };
+        }
         let chord = if width.is_finite() { upper / width } else { f64::NAN };
         let slope = rest * (chord * A_HAIR_MORE);
         sum.add(-slope * lower);

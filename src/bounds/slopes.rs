@@ -10,8 +10,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef};
 
 use crate::network::{self, AffineMap};
 use crate::sets::{Move, MoveSet};
@@ -250,11 +249,7 @@ impl SlopeColumns {
             }
             Self::OfMap(map, moves) => {
                 let by_pixel = map.apply_transposed_to_block(weights.as_ref());
-                for row in 0..weights.ncols() {
-                    let by_pixel = by_pixel.col_as_slice(row);
-                    let out = out.col_as_slice_mut(row).iter_mut().zip(moves.iter());
-                    out.for_each(|(out, m)| *out += m.sign * by_pixel[m.pixel]);
-                }
+                add_by_pixel(out, &by_pixel, moves);
             }
         }
     }
@@ -268,46 +263,24 @@ fn add_column(out: &mut [f64], rest: &mut f64, weight: f64, column: SparseColumn
     }
 }
 
-/// The rows of weights that have anything but zeros.
-fn used_rows(weights: &Mat<f64>) -> Vec<usize> {
-    let mut is_used = vec![false; weights.nrows()];
-    for column in 0..weights.ncols() {
-        let weights = weights.col_as_slice(column).iter();
-        is_used.iter_mut().zip(weights).for_each(|(used, weight)| *used |= *weight != 0.0);
+/// Adds functions of the inputs to functions of the moves.
+pub(super) fn add_by_pixel(out: &mut Mat<f64>, by_pixel: &Mat<f64>, moves: &[Move]) {
+    // Only what is needed, so that it stays in the nearest cache.
+    let moves: Vec<(u32, f32)> = moves.iter().map(|m| (m.pixel as u32, m.sign as f32)).collect();
+    for row in 0..out.ncols() {
+        let by_pixel = by_pixel.col_as_slice(row);
+        let out = out.col_as_slice_mut(row).iter_mut().zip(&moves);
+        out.for_each(|(out, &(pixel, sign))| *out += f64::from(sign) * by_pixel[pixel as usize]);
     }
-    (0..is_used.len()).filter(|&j| is_used[j]).collect()
 }
-
-/// If more of the columns are used it is not worth leaving the others out.
-const MOSTLY_USED: f64 = 0.9;
 
 /// `out += m · weights`. One row's weights are mostly zeros.
 pub(super) fn add_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, weights: &Mat<f64>) {
-    if m.ncols() == 0 {
-        return;
+    if weights.ncols() == 1 {
+        network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
+    } else {
+        network::add_block_product(out, m, weights.as_ref());
     }
-    if weights.ncols() > 1 {
-        let used = used_rows(weights);
-        if used.len() as f64 > MOSTLY_USED * weights.nrows() as f64 {
-            matmul(out.as_mut(), Accum::Add, m, weights.as_ref(), 1.0, Par::Seq);
-            return;
-        }
-        let mut columns = Mat::zeros(m.nrows(), used.len());
-        for (k, &j) in used.iter().enumerate() {
-            let column = m.col(j).try_as_col_major().expect("columns lie together");
-            columns.col_as_slice_mut(k).copy_from_slice(column.as_slice());
-        }
-        let mut few = Mat::zeros(used.len(), weights.ncols());
-        for row in 0..weights.ncols() {
-            let weights = weights.col_as_slice(row);
-            let of_used = few.col_as_slice_mut(row).iter_mut().zip(&used);
-            of_used.for_each(|(few, &j)| *few = weights[j]);
-        }
-        let weights = few;
-        matmul(out.as_mut(), Accum::Add, columns.as_ref(), weights.as_ref(), 1.0, Par::Seq);
-        return;
-    }
-    network::add_product(m, weights.col_as_slice(0), out.col_as_slice_mut(0));
 }
 
 #[cfg(test)]

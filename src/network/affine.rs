@@ -160,6 +160,14 @@ impl AffineMap {
         self.weights.add_transposed_product(v, out);
     }
 
+    /// `out += Wᵀ v`.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub(super) fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
+        self.weights.add_transposed_product(v, out);
+    }
+
     /// `Wᵀ V` for a block `V` of columns.
     ///
     /// # Panics
@@ -178,6 +186,16 @@ impl AffineMap {
             return (0..self.outputs()).map(magnitude).collect();
         }
         (0..self.outputs()).map(|i| magnitude(&self.dense_row(i), h)).collect()
+    }
+
+    /// The smallest and the largest `W h + b` where each `h` lies between these.
+    ///
+    /// # Panics
+    /// When the lengths are not those of the map.
+    pub(crate) fn range(&self, least: &[f64], most: &[f64]) -> [Vec<f64>; 2] {
+        let mut ends = [self.bias.clone(), self.bias.clone()];
+        self.weights.add_range(least, most, &mut ends);
+        ends
     }
 
     /// The same map, stored dense.
@@ -258,6 +276,16 @@ mod tests {
                 let column: Vec<f64> = (0..map.outputs()).map(|i| map.weight(i, j)).collect();
                 prop_assert!(close(expected, dot(&column, &v)));
                 prop_assert!((0..3).all(|k| close(product[(j, k)], expected * (k as f64 - 1.0))));
+            }
+            // Some inputs are exactly 0, as ReLUs that are off.
+            let least: Vec<f64> = h.iter().map(|h| h.min(0.25)).map(|h| if h < -0.5 { 0.0 } else { h }).collect();
+            let most: Vec<f64> = h.iter().zip(&least).map(|(h, least)| if *h < -0.5 { 0.0 } else { least + h.abs() }).collect();
+            let [lower, upper] = map.range(&least, &most);
+            for i in 0..map.outputs() {
+                let corner = |sign: f64| map.row(i).fold(map.bias()[i], |sum, (j, w)| {
+                    sum + w * if sign * w > 0.0 { most[j] } else { least[j] }
+                });
+                prop_assert_eq!((lower[i], upper[i]), (corner(-1.0), corner(1.0)));
             }
         }
     }

@@ -83,6 +83,18 @@ impl DenseMatrix {
         }
     }
 
+    /// Adds the smallest and the largest `W h` where each `h` lies between these, up in the order of the inputs.
+    pub fn add_range(&self, least: &[f64], most: &[f64], [lower, upper]: &mut [Vec<f64>; 2]) {
+        match &self.stored {
+            Stored::Narrow { columns, .. } => {
+                Arch::new().dispatch(AddRange { m: columns.as_ref(), least, most, lower, upper });
+            }
+            Stored::Wide(columns) => {
+                Arch::new().dispatch(AddRange { m: columns.as_ref(), least, most, lower, upper });
+            }
+        }
+    }
+
     /// `out += Wᵀ v`.
     pub fn add_transposed_product(&self, v: &[f64], out: &mut [f64]) {
         match &self.stored {
@@ -91,10 +103,14 @@ impl DenseMatrix {
         }
     }
 
-    /// `Wᵀ V`.
+    /// `Wᵀ V`. With many columns, rows of `V` without anything are left out.
     pub fn transposed_product(&self, block: MatRef<'_, f64>) -> Mat<f64> {
         let mut out = Mat::zeros(self.inputs(), block.ncols());
-        matmul(out.as_mut(), Accum::Replace, self.rows.as_ref(), block, 1.0, Par::Seq);
+        if block.ncols() < WORTH_COPYING {
+            matmul(out.as_mut(), Accum::Replace, self.rows.as_ref(), block, 1.0, Par::Seq);
+        } else {
+            add_block_product(&mut out, self.rows.as_ref(), block);
+        }
         out
     }
 }
@@ -129,8 +145,7 @@ impl<T: Copy + Into<f64>> NullaryFnOnce for AddProduct<'_, T> {
     #[inline(always)]
     fn call(self) {
         let Self { m, v, out } = self;
-        let column =
-            |j: usize| m.col(j).try_as_col_major().expect("columns lie together").as_slice();
+        let column = |j: usize| column(m, j);
         let mut some = (0..v.len()).filter(|&j| v[j] != 0.0);
         // Four columns at a time, so that `out` is read and written less often.
         while let Some(j) = some.next() {
@@ -144,6 +159,93 @@ impl<T: Copy + Into<f64>> NullaryFnOnce for AddProduct<'_, T> {
                 *out += (w_j * a + w_k * b) + (w_l * c + w_m * d);
             }
         }
+    }
+}
+
+/// Adds the smallest and the largest `w h` where `h` lies between two numbers.
+#[inline(always)]
+pub(super) fn add_to_range(w: f64, (least, most): (f64, f64), lower: &mut f64, upper: &mut f64) {
+    *lower += w * if w > 0.0 { least } else { most };
+    *upper += w * if w > 0.0 { most } else { least };
+}
+
+/// [`DenseMatrix::add_range`], compiled for the machine at hand.
+struct AddRange<'p, T> {
+    m: MatRef<'p, T>,
+    least: &'p [f64],
+    most: &'p [f64],
+    lower: &'p mut [f64],
+    upper: &'p mut [f64],
+}
+
+impl<T: Copy + Into<f64>> NullaryFnOnce for AddRange<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { m, least, most, lower, upper } = self;
+        assert_eq!(m.ncols(), least.len().min(most.len()), "an end for each input");
+        for (j, ends) in least.iter().copied().zip(most.iter().copied()).enumerate() {
+            // ReLUs that are off add nothing.
+            if ends == (0.0, 0.0) {
+                continue;
+            }
+            for ((&w, lower), upper) in column(m, j).iter().zip(&mut *lower).zip(&mut *upper) {
+                add_to_range(w.into(), ends, lower, upper);
+            }
+        }
+    }
+}
+
+/// A column of a matrix whose columns lie together.
+#[inline(always)]
+fn column<'m, T>(m: MatRef<'m, T>, j: usize) -> &'m [T] {
+    m.col(j).try_as_col_major().expect("columns lie together").as_slice()
+}
+
+/// The rows of a block in which something is not 0, ascending.
+fn used_rows(block: MatRef<'_, f64>) -> Vec<usize> {
+    // What no column has used so far.
+    let mut unused: Vec<usize> = (0..block.nrows()).collect();
+    for j in 0..block.ncols() {
+        let column = column(block, j);
+        unused.retain(|&row| column[row] == 0.0);
+    }
+    let mut unused = unused.into_iter().peekable();
+    (0..block.nrows()).filter(|row| unused.next_if_eq(row).is_none()).collect()
+}
+
+/// With more used rows than this share it does not pay to copy the others away.
+const MOSTLY_USED: f64 = 0.9;
+
+/// With fewer columns a product takes no longer than copying what it needs.
+const WORTH_COPYING: usize = 32;
+
+/// Columns are copied so many at a time: new memory for all of them would cost as much as the copies.
+const COPIED: usize = 512;
+
+/// `out += m V`, leaving out the rows of `V` without anything: ReLUs that are off, whatever the function.
+///
+/// # Panics
+/// When the columns of `m` or `V` do not lie together, or lengths differ.
+pub(crate) fn add_block_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, block: MatRef<'_, f64>) {
+    let used = used_rows(block);
+    if used.len() as f64 > MOSTLY_USED * block.nrows() as f64 {
+        matmul(out.as_mut(), Accum::Add, m, block, 1.0, Par::Seq);
+        return;
+    }
+    let most = used.len().min(COPIED);
+    let (mut columns, mut rows) = (Mat::zeros(m.nrows(), most), Mat::zeros(most, block.ncols()));
+    for used in used.chunks(COPIED) {
+        for (k, &j) in used.iter().enumerate() {
+            columns.col_as_slice_mut(k).copy_from_slice(column(m, j));
+        }
+        for k in 0..block.ncols() {
+            let (from, to) = (column(block, k), rows.col_as_slice_mut(k));
+            to.iter_mut().zip(used).for_each(|(to, &j)| *to = from[j]);
+        }
+        let (columns, rows) = (columns.subcols(0, used.len()), rows.subrows(0, used.len()));
+        matmul(out.as_mut(), Accum::Add, columns, rows, 1.0, Par::Seq);
     }
 }
 
@@ -174,5 +276,27 @@ mod tests {
         // A weight that f32 would round stays as it is.
         let rounded = Mat::from_fn(7, 13, |i, j| exact[(i, j)] + if i == j { 1e-12 } else { 0.0 });
         assert!(matches!(DenseMatrix::new(rounded).stored, Stored::Wide(_)));
+    }
+
+    #[test]
+    fn products_of_blocks_leave_out_nothing_but_zeros() {
+        let drawn = point(1300 * 3, 4);
+        // All rows, about every other one, one behind the first copies, none.
+        let uses: [fn(usize) -> bool; 4] =
+            [|_| true, |j| j % 2 == 0 || j % 7 == 1, |j| j == 1299, |_| false];
+        let m = Mat::from_fn(5, 1300, |i, j| drawn[(7 * j + i) % 3900]);
+        for is_used in uses {
+            let entry = |j: usize, k: usize| if is_used(j) { drawn[3 * j + k] } else { 0.0 };
+            let block = Mat::from_fn(1300, 3, entry);
+            let mut out = Mat::from_fn(5, 3, |i, _| i as f64);
+            add_block_product(&mut out, m.as_ref(), block.as_ref());
+            for i in 0..5 {
+                for k in 0..3 {
+                    let terms = (0..1300).map(|j| m[(i, j)] * block[(j, k)]);
+                    let expected = i as f64 + terms.sum::<f64>();
+                    assert!((out[(i, k)] - expected).abs() < 1e-9, "{} {expected}", out[(i, k)]);
+                }
+            }
+        }
     }
 }

@@ -10,12 +10,15 @@ pub struct Layer {
     /// The neurons without a ReLU, ascending.
     identities: Vec<usize>,
     rounding: LayerRounding,
+    /// `Σ |w|`, one for each output.
+    weight_sums: Vec<f64>,
 }
 
 impl Layer {
     /// A ReLU behind every output.
     pub fn relu(affine: AffineMap) -> Self {
-        Self { rounding: LayerRounding::plain(&affine), identities: Vec::new(), affine }
+        let rounding = LayerRounding::plain(&affine);
+        Self { weight_sums: rounding.gain.clone(), rounding, identities: Vec::new(), affine }
     }
 
     /// The affine map alone: identities behind all outputs.
@@ -69,6 +72,11 @@ impl Layer {
     /// What the rounding errors of an f32 run are proportional to.
     pub fn rounding(&self) -> &LayerRounding {
         &self.rounding
+    }
+
+    /// `Σ |w|` of each output's weights, added up in their order.
+    pub fn weight_sums(&self) -> &[f64] {
+        &self.weight_sums
     }
 
     /// Number of values that the layer takes.

@@ -4,6 +4,7 @@
 
 mod affine;
 mod chain;
+mod compressed;
 mod dense;
 mod error;
 mod forward;
@@ -24,9 +25,10 @@ mod with_inputs;
 
 pub use affine::AffineMap;
 pub use chain::Network;
-pub(crate) use dense::add_product;
+pub(crate) use dense::{add_block_product, add_product};
 pub use error::NetworkError;
 pub use forward::widened;
+pub use gradient::Gradients;
 pub use label::Label;
 pub use layer::{Layer, LayerRounding};
 pub use neuron::{Activation, NeuronId};

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use faer::{Mat, MatRef};
 
-use super::dense::DenseMatrix;
-use super::sparse::{SparseLine, SparseMatrix};
+use super::compressed::SparseLine;
+use super::dense::{DenseMatrix, add_to_range};
+use super::sparse::SparseMatrix;
 
 /// From this share of zeros on a matrix is stored sparse: an entry of a sparse matrix takes about four times as long, and a place
 /// beside its value.
@@ -131,6 +132,21 @@ impl Weights {
         match self {
             Self::Dense(weights) => weights.add_product(v, out),
             Self::Sparse(weights) => weights.add_product(v, out),
+        }
+    }
+
+    /// Adds the smallest and the largest `W h` where each `h` lies between these, up in the order of the inputs.
+    pub fn add_range(&self, least: &[f64], most: &[f64], ends: &mut [Vec<f64>; 2]) {
+        match self {
+            Self::Dense(weights) => weights.add_range(least, most, ends),
+            Self::Sparse(weights) => {
+                let [lower, upper] = ends;
+                for (i, (lower, upper)) in lower.iter_mut().zip(upper).enumerate() {
+                    weights
+                        .row(i)
+                        .for_each(|(j, w)| add_to_range(w, (least[j], most[j]), lower, upper));
+                }
+            }
         }
     }
 

@@ -19,6 +19,7 @@ pub fn ascend_from(
     } else {
         let mut vertices = Vertices::new(&problem.set, *budget);
         let mut climbed = ClimbedPoints::default();
+        problem.network.forward(&start.point, trace);
         let end = frank_wolfe(problem, start.clone(), &mut vertices, &mut climbed, trace, budget);
         end.unwrap_or(start)
     }

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hasher};
 use super::long_walks::is_large;
 use crate::budget::Budget;
 use crate::encode::Vertices;
-use crate::network::{ActivationPattern, Network, NeuronId, Trace};
+use crate::network::{ActivationPattern, Gradients, Network, NeuronId, Trace};
 use crate::problem::{Candidate, Problem};
 use crate::tolerance;
 
@@ -68,8 +68,8 @@ impl ClimbedPoints {
     }
 }
 
-/// Climbs from `start` until no vertex is better to first order, the time is up, or the climb has cost what it may. `None` if an earlier climb has
-/// come by the same point.
+/// Climbs from `start`, where `trace` has to be, until no vertex is better to first order, the time is up, or the climb has cost what it may. `None`
+/// if an earlier climb has come by the same point.
 pub(super) fn frank_wolfe(
     problem: &Problem,
     start: Candidate,
@@ -79,9 +79,9 @@ pub(super) fn frank_wolfe(
     budget: &Budget,
 ) -> Option<Candidate> {
     let mut best = start;
-    // At the best point, here and after each step; the other one is at points that are tried.
-    problem.network.forward(&best.point, trace);
+    // `trace` is at the best point, here and after each step; the other one is at points that are tried.
     let mut tried = trace.clone();
+    let mut gradients = Gradients::new(&problem.network, problem.weights());
     let mut cost = ClimbCost::new(problem);
     for _ in 0..MOST_STEPS {
         if budget.is_spent() || cost.is_too_much() {
@@ -91,7 +91,7 @@ pub(super) fn frank_wolfe(
             return None;
         }
         let pattern = ActivationPattern::at(trace);
-        let gradient = problem.network.gradient(problem.weights(), &pattern);
+        let gradient = gradients.at(&pattern);
         let vertex = match vertices.maximise(&gradient) {
             Ok(vertex) => vertex,
             Err(error) => {
@@ -204,6 +204,7 @@ mod tests {
         let centre = problem.evaluate(problem.set.centre().to_vec(), &mut trace);
         let mut climbed = ClimbedPoints::default();
         let mut climb = |start: Candidate, climbed: &mut ClimbedPoints| {
+            network.forward(&start.point, &mut trace);
             frank_wolfe(&problem, start, &mut vertices, climbed, &mut trace, &budget)
         };
         let end = climb(centre.clone(), &mut climbed).expect("nobody was there before");

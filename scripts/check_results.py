@@ -7,8 +7,8 @@
 For every record: the predicted label is the one onnxruntime gives to the image. For every `adversarial` record: its .npy
 lies in [0,1], strictly inside the ball and as far away as recorded, changes as many pixels as recorded, and
 onnxruntime ranks the target above the predicted label with the recorded margin. Every PNG is strictly inside the ball,
-and its margin is the recorded one. Beside them lie the image itself, as numbers and as a picture, and the signed
-difference: numbers that are exactly adversary minus image, and a picture with the right colours in the right places.
+and its margin is the recorded one. With `--pictures all`, the strip shows this image, this adversary and, in the right
+colours and places, the difference.
 Exit code 0: all hold; 1: some do not, one line each; 2: cannot be checked.
 
 Traps. A byte b is the pixel float32(b) / float32(255), not b / 255 in float64. Distances are added up in float64 and

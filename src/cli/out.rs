@@ -23,8 +23,9 @@ pub struct OutArgs {
     out: Option<PathBuf>,
     /// Files in adversarial/ beside IMAGE_cC_wW.npy: none, adversaries (IMAGE_cC_wW.png), or all
     ///
-    /// All are also IMAGE_cC_wW_strip.png: image, adversary and signed difference side by side, enlarged, with labels and margin. The adversary's
-    /// array and report.html, which holds its own pictures, are written in any case. The choice is not a setting of the run: it may be another one when the run is continued.
+    /// `all` adds IMAGE_cC_wW_strip.png: image, adversary and signed difference side by side, enlarged, with labels and margin. The
+    /// adversary's array and report.html, which holds its own pictures, are written in any case. The choice is not a setting of the run: it
+    /// may be another one when the run is continued.
     #[arg(long, value_name = "WHICH", default_value = Pictures::default().name(), value_parser = pictures(), hide_short_help = true)]
     pictures: Pictures,
     /// Continue the run in --out: finished records stay, the rest is done

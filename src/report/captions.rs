@@ -13,10 +13,10 @@ const LINE: usize = 18;
 /// Size of the letters; smaller where words are too long for their place.
 const SIZE: f64 = 14.0;
 const SMALLEST: f64 = 7.0;
-/// Of grey.
+/// Grey levels of paper and ink.
 const GROUND: u8 = 255;
 const INK: u8 = 30;
-/// Letters begin at a place between two pixels: at so many.
+/// Letters are drawn at quarters of a pixel.
 const STEPS: f64 = 4.0;
 
 thread_local! {
@@ -68,6 +68,7 @@ fn write(
     width: usize,
     caption: &Caption,
 ) -> Result<Range<usize>, font::InvalidFont> {
+    // Not `font::width`: letters in the cache know their advance, the font's tables are slow to search.
     let mut natural = 0.0;
     for c in caption.text.chars() {
         natural += glyph(c, SIZE, 0)?.advance;
@@ -112,6 +113,7 @@ fn ink(canvas: &mut [u8], width: usize, glyph: &Glyph, (column, row): (i32, i32)
     for (line, covers) in lines.zip(covers) {
         let line = line.get_mut(first..).unwrap_or_default();
         for (grey, &cover) in line.iter_mut().zip(covers.get(cut_off..).unwrap_or_default()) {
+            // No underflow: a pixel starts at GROUND and is never darkened below INK.
             let darker = u16::from(*grey - INK) * u16::from(cover);
             *grey -= ((darker + 127) / 255) as u8;
         }

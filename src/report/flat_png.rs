@@ -1,9 +1,7 @@
-//! PNG files of small and of enlarged pictures, deflated while they are drawn: a run of equal pixels is a pixel and a repetition, and so is a
-//! line like the one above.
+//! PNG files written while the picture is drawn.
 //!
-//! A compressor looks for repetitions of every kind, in tables that are larger than such a picture and cleared for each. Here whoever draws
-//! says what repeats, with the code that deflate has for files without one of their own. That makes photographs no smaller: they are left to
-//! `image`.
+//! The caller passes runs of equal pixels and repeated lines; they become literals and matches in deflate's fixed Huffman code (RFC 1951,
+//! 3.2.6). There is no search for matches, so this suits enlarged or tiny pictures; photographs go through the crate `image`.
 
 use flate2::Crc;
 
@@ -12,20 +10,20 @@ const USUAL_LENGTH: usize = 8192;
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 /// A window of 32 KB; deflated fast.
 const ZLIB_HEADER: [u8; 2] = [0x78, 0x01];
-/// The last block, with the fixed code: three bits.
+/// The last block, with the fixed Huffman code: three bits.
 const BLOCK_HEADER: (u32, u32) = (0b011, 3);
 const END_OF_BLOCK: usize = 256;
-const LONGEST: usize = 258;
-/// How a line begins that is as it is, and one of differences from the line above.
-const AS_IT_IS: u8 = 0;
-const FROM_ABOVE: u8 = 2;
+const LONGEST_MATCH: usize = 258;
+/// Filter types: every line begins with one. Bytes as they are, and differences from the line above.
+const FILTER_NONE: u8 = 0;
+const FILTER_UP: u8 = 2;
 /// Largest prime below 2¹⁶ (RFC 1950).
-const ADLER: u64 = 65_521;
+const ADLER_MODULUS: u64 = 65_521;
 
 /// Codes of literals and lengths: bits, the first one lowest, and how many (RFC 1951, 3.2.6).
 const SYMBOLS: [(u32, u32); 288] = symbols();
 /// Codes of lengths from 3 to 258, with their extra bits (RFC 1951, 3.2.5).
-const LENGTHS: [(u32, u32); LONGEST + 1] = lengths();
+const LENGTHS: [(u32, u32); LONGEST_MATCH + 1] = lengths();
 
 const fn symbols() -> [(u32, u32); 288] {
     let mut codes = [(0, 0); 288];
@@ -44,12 +42,12 @@ const fn symbols() -> [(u32, u32); 288] {
     codes
 }
 
-const fn lengths() -> [(u32, u32); LONGEST + 1] {
-    let mut codes = [(0, 0); LONGEST + 1];
+const fn lengths() -> [(u32, u32); LONGEST_MATCH + 1] {
+    let mut codes = [(0, 0); LONGEST_MATCH + 1];
     let mut length = 3;
     // Symbols 257 to 264 stand for one length each; then every four have one extra bit more.
     let (mut symbol, mut first, mut extra) = (257, 3, 0);
-    while length < LONGEST {
+    while length < LONGEST_MATCH {
         if length == first + (1 << extra) {
             symbol += 1;
             first = length;
@@ -59,7 +57,7 @@ const fn lengths() -> [(u32, u32); LONGEST + 1] {
         codes[length] = (code | ((length - first) as u32) << bits, bits + extra as u32);
         length += 1;
     }
-    codes[LONGEST] = SYMBOLS[285];
+    codes[LONGEST_MATCH] = SYMBOLS[285];
     codes
 }
 
@@ -95,6 +93,7 @@ impl<const CHANNELS: usize> FlatPng<CHANNELS> {
     }
 
     fn begin(width: usize, height: usize, colour: u8, palette: Option<&[[u8; 3]]>) -> Self {
+        debug_assert!(width >= 1, "a line has at least one pixel");
         let side = |length| u32::try_from(length).expect("a picture has short sides").to_be_bytes();
         let mut file = Vec::with_capacity(USUAL_LENGTH);
         file.extend_from_slice(SIGNATURE);
@@ -114,19 +113,22 @@ impl<const CHANNELS: usize> FlatPng<CHANNELS> {
 
     /// Adds a line: runs of equal pixels, as many as the picture is wide.
     pub fn line(&mut self, runs: impl IntoIterator<Item = ([u8; CHANNELS], usize)>) {
-        self.byte(AS_IT_IS);
+        self.literal(FILTER_NONE);
+        let mut drawn = 0;
         for (pixel, count) in runs.into_iter().filter(|&(_, count)| count > 0) {
+            drawn += count;
             pixel.iter().for_each(|&byte| self.push(SYMBOLS[usize::from(byte)]));
             self.repeat(pixel[0], (count - 1) * CHANNELS, CHANNELS);
             self.sum(&pixel, count);
         }
+        debug_assert_eq!(drawn, self.width, "runs fill a line");
     }
 
     /// Adds lines like the last one.
     pub fn lines_as_above(&mut self, count: usize) {
         let bytes = self.width * CHANNELS;
         for _ in 0..count {
-            self.byte(FROM_ABOVE);
+            self.literal(FILTER_UP);
             self.push(SYMBOLS[0]);
             self.repeat(0, bytes - 1, 1);
             self.sum(&[0], bytes);
@@ -149,24 +151,24 @@ impl<const CHANNELS: usize> FlatPng<CHANNELS> {
         self.file
     }
 
-    /// A byte of its own.
-    fn byte(&mut self, byte: u8) {
+    /// A byte that is no part of a match.
+    fn literal(&mut self, byte: u8) {
         self.push(SYMBOLS[usize::from(byte)]);
         self.sum(&[byte], 1);
     }
 
-    /// So many bytes like those `distance` bytes before, 1 or 3, of which all but the first two of three are `byte`.
-    fn repeat(&mut self, byte: u8, mut count: usize, distance: usize) {
-        // Two bytes or one are left only where single bytes repeat: the longest repetition is a multiple of three.
+    /// Copies `count` bytes from `distance` (1 or 3) before. What is too short for a match is written as literals; that happens only at
+    /// distance 1, since at 3 `count` and the longest match are multiples of three.
+    fn repeat(&mut self, literal: u8, mut count: usize, distance: usize) {
         while count >= 3 {
-            let length = count.min(LONGEST);
+            let length = count.min(LONGEST_MATCH);
             let (code, bits) = LENGTHS[length];
             // Distances 1 and 3 have the codes 0 and 2, of five bits.
             let distance = ((distance as u32 - 1).reverse_bits() >> 27) << bits;
             self.push((code | distance, bits + 5));
             count -= length;
         }
-        (0..count).for_each(|_| self.push(SYMBOLS[usize::from(byte)]));
+        (0..count).for_each(|_| self.push(SYMBOLS[usize::from(literal)]));
     }
 
     fn push(&mut self, (code, count): (u32, u32)) {
@@ -189,7 +191,7 @@ impl<const CHANNELS: usize> FlatPng<CHANNELS> {
         let (first, second) = self.sums;
         let pairs = times * times.saturating_sub(1) / 2;
         let second = second + times * (length * first + sums) + length * all * pairs;
-        self.sums = ((first + times * all) % ADLER, second % ADLER);
+        self.sums = ((first + times * all) % ADLER_MODULUS, second % ADLER_MODULUS);
     }
 }
 
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lengths_of_repetitions_are_those_of_the_format() {
+    fn the_lengths_of_matches_are_those_of_the_format() {
         let of = |length: usize| {
             let symbol = (257..286).rfind(|&symbol| {
                 let (code, bits) = SYMBOLS[symbol];

@@ -61,6 +61,7 @@ pub struct RunLengthPicture {
 impl RunLengthPicture {
     /// A picture without lines.
     pub fn new(width: usize) -> Self {
+        debug_assert!(width >= 1, "a line has at least one pixel");
         Self { width, runs: Vec::with_capacity(USUAL_RUNS), lines: Vec::new() }
     }
 
@@ -79,11 +80,15 @@ impl RunLengthPicture {
 
     /// Ends the line that was drawn: it is there so many times.
     pub fn end_line(&mut self, times: usize) {
+        debug_assert!(times > 0, "a line that was drawn is there");
+        let begin = self.lines.last().map_or(0, |line| line.0);
+        let drawn = || self.runs[begin..].iter().map(|run| run.1 as usize).sum::<usize>();
+        debug_assert_eq!(drawn(), self.width, "runs fill a line");
         self.lines.push((self.runs.len(), times));
     }
 
     /// The runs of a line, and how many lines are like it.
-    pub fn lines(&self) -> impl Iterator<Item = (&[([u8; 3], u32)], usize)> {
+    fn lines(&self) -> impl Iterator<Item = (&[([u8; 3], u32)], usize)> {
         let begins = std::iter::once(0).chain(self.lines.iter().map(|line| line.0));
         begins.zip(&self.lines).map(|(begin, &(end, times))| (&self.runs[begin..end], times))
     }

@@ -15,8 +15,8 @@ use crate::data::{Colour, PictureLayout};
 const STRIP_SIDE: usize = 224;
 /// The same in a gallery.
 const GALLERY_SIDE: usize = 84;
-/// A picture of so many bytes takes a block of most file systems, however well it is deflated: 28 × 28 greys, or 32 × 32 colours.
-const SMALL: usize = 4096;
+/// A picture of 32 × 32 colours, or of fewer bytes, takes at most one block of most file systems, even if nothing repeats.
+const SMALL: usize = 32 * 32 * 3;
 
 /// A PNG with exactly these bytes, which are in the model's own order.
 ///
@@ -60,6 +60,19 @@ pub fn strip(
     adversarial: &[u8],
     caption: Option<&str>,
 ) -> Vec<u8> {
+    let picture = strip_picture(layout, original, adversarial, caption);
+    if scale(layout, STRIP_SIDE) > 1 {
+        return picture.png();
+    }
+    encode(picture.width, picture.height(), ExtendedColorType::Rgb8, &picture.pixels())
+}
+
+fn strip_picture(
+    layout: &PictureLayout,
+    original: &[u8],
+    adversarial: &[u8],
+    caption: Option<&str>,
+) -> RunLengthPicture {
     let panels = Panel::three(layout, original, adversarial).to_vec();
     let width = montage_width(layout, STRIP_SIDE, panels.len());
     let (middle, room) = (width / 2, width - 2 * GAP);
@@ -67,10 +80,7 @@ pub fn strip(
     let mut picture = RunLengthPicture::new(width);
     write_words(words.as_slice(), &mut picture);
     montage(layout, STRIP_SIDE, &[panels], &mut picture);
-    if scale(layout, STRIP_SIDE) > 1 {
-        return picture.png();
-    }
-    encode(width, picture.height(), ExtendedColorType::Rgb8, &picture.pixels())
+    picture
 }
 
 /// A PNG of several pictures side by side, each with its lines of words: above the originals, then the adversaries, then the differences.
@@ -162,10 +172,42 @@ mod tests {
 
     #[test]
     fn a_picture_holds_exactly_its_bytes_in_every_layout() {
-        for dims in [&[4, 6][..], &[36], &[1, 5, 4], &[3, 4, 5], &[4, 5, 3]] {
+        let small = [&[4, 6][..], &[36], &[1, 5, 4], &[3, 4, 5], &[4, 5, 3]];
+        let large = [&[60, 80][..], &[1, 60, 80], &[3, 40, 50], &[40, 50, 3]];
+        for dims in small.into_iter().chain(large) {
             let layout = PictureLayout::from_dims(dims).unwrap();
+            assert_eq!(layout.values() > SMALL, large.contains(&dims), "{dims:?}");
             let bytes: Vec<u8> = (0..layout.values()).map(|i| (i * 37 % 256) as u8).collect();
             assert_eq!(read_back(&picture(&layout, &bytes), dims), bytes, "{dims:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_picture_takes_one_block_even_if_nothing_repeats() {
+        let layout = PictureLayout { width: 32, height: 32, colour: Colour::RgbInterleaved };
+        assert_eq!(layout.values(), SMALL);
+        // Literals from 144 on have nine bits, smaller ones eight.
+        let bytes: Vec<u8> = (0..SMALL).map(|i| 144 + (i * 37 % 112) as u8).collect();
+        let length = picture(&layout, &bytes).len();
+        assert!((9 * SMALL / 8..=4096).contains(&length), "{length}");
+    }
+
+    /// Such a strip is not drawn run by run.
+    #[test]
+    fn a_strip_of_a_picture_that_is_not_enlarged_shows_the_same() {
+        for colour in [Colour::Grey, Colour::RgbPlanar] {
+            let layout = PictureLayout { width: 113, height: 40, colour };
+            assert_eq!(scale(&layout, STRIP_SIDE), 1);
+            let bytes = |factor| -> Vec<u8> {
+                (0..layout.values()).map(|i| (i * factor % 256) as u8).collect()
+            };
+            let (original, adversarial) = (bytes(37), bytes(41));
+            let picture = strip_picture(&layout, &original, &adversarial, Some("4 → 9"));
+            let size = (picture.width as u32, picture.height() as u32);
+            assert_eq!(
+                decoded(&strip(&layout, &original, &adversarial, Some("4 → 9"))),
+                (size.0, size.1, picture.pixels())
+            );
         }
     }
 

@@ -111,8 +111,8 @@ impl SketchFile {
         {
             let shown = in_picture_order(&layout, &sample.pixels);
             let bytes: Vec<u8> = shown.iter().copied().map(nearest_byte).collect();
-            let pairs = shown.iter().zip(&bytes);
-            let is_shown = pairs.fold(true, |all, (&x, &b)| all & (x == self.pixels[b as usize]));
+            let mut pairs = shown.iter().zip(&bytes);
+            let is_shown = pairs.all(|(&x, &b)| x == self.pixels[usize::from(b)]);
             let exact = || {
                 let values = shown.iter().copied().flat_map(f32::to_le_bytes);
                 BASE64.encode(values.collect::<Vec<u8>>())

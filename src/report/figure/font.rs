@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 pub use ab_glyph::InvalidFont;
-use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+use ab_glyph::{Font, FontRef, OutlinedGlyph, PxScale, ScaleFont, point};
 
 /// What an SVG viewer looks for. All but the last are as wide as the font measured here.
 pub const FAMILY: &str = "Arimo, Arial, Helvetica, Liberation Sans, sans-serif";
@@ -53,13 +53,10 @@ pub struct Glyph {
 /// When the bundled font is invalid.
 pub fn glyph(c: char, size: f64, right: f64) -> Result<Glyph, InvalidFont> {
     let font = font()?;
-    let scale = scale(font, size);
-    let scaled = font.as_scaled(scale);
-    let id = scaled.glyph_id(c);
-    let advance = f64::from(scaled.h_advance(id));
+    let (outline, advance) = outlined(font, scale(font, size), c, right as f32);
+    let advance = f64::from(advance);
     let mut glyph = Glyph { advance, left: 0, top: 0, width: 0, cover: Vec::new() };
-    let place = id.with_scale_and_position(scale, point(right as f32, 0.0));
-    if let Some(outline) = font.outline_glyph(place) {
+    if let Some(outline) = outline {
         let bounds = outline.px_bounds();
         (glyph.left, glyph.top) = (bounds.min.x as i32, bounds.min.y as i32);
         glyph.width = bounds.width() as usize;
@@ -84,14 +81,11 @@ pub fn rasterise<E>(
 ) -> Result<Result<(), E>, InvalidFont> {
     let font = font()?;
     let scale = scale(font, size);
-    let scaled = font.as_scaled(scale);
     let mut x = 0.0;
     let mut drawn = Ok(());
     for c in text.chars() {
-        let id = scaled.glyph_id(c);
-        if let Some(outline) = font.outline_glyph(id.with_scale_and_position(scale, point(x, 0.0)))
-        {
-            // Unlike in plotters' own text, a letter begins a little after its place, not at it.
+        let (outline, advance) = outlined(font, scale, c, x);
+        if let Some(outline) = outline {
             let corner = outline.px_bounds().min;
             outline.draw(|dx, dy, cover| {
                 if drawn.is_ok() && cover > 0.0 {
@@ -100,7 +94,15 @@ pub fn rasterise<E>(
                 }
             });
         }
-        x += scaled.h_advance(id);
+        x += advance;
     }
     Ok(drawn)
+}
+
+/// The outline of a letter at this place to the right on the baseline, unless it is blank, and how far from there the next letter begins.
+/// Unlike in plotters' own text, a letter begins a little after its place, not at it.
+fn outlined(font: &FontRef, scale: PxScale, c: char, x: f32) -> (Option<OutlinedGlyph>, f32) {
+    let id = font.glyph_id(c);
+    let outline = font.outline_glyph(id.with_scale_and_position(scale, point(x, 0.0)));
+    (outline, font.as_scaled(scale).h_advance(id))
 }

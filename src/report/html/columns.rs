@@ -6,8 +6,7 @@ use crate::record::json::{self, Fields, Value};
 
 /// Digits of a number in a column: more than the page shows.
 const DIGITS: i32 = 7;
-/// Powers of ten up to this one are numbers without rounding, so that a whole number of them, or of their inverses, is rounded once: to the
-/// nearest there is.
+/// Powers of ten up to this one are exact in f64, so dividing or multiplying a whole number by one rounds once.
 const EXACT_POWERS: i32 = 22;
 
 /// The fields of all records, field by field: a list, or the value that all share. Lists in records are left out, and these fields.

@@ -177,7 +177,7 @@ impl Models {
         let pixels = image.original.clone();
         let sample = Sample { index: image.image, name: None, pixels, label: None };
         let image_attack = ImageAttack::new(&self.ours, &sample, Label(image.predicted), attack);
-        let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
+        let budget = Budget::start_cpu(Some(Duration::from_secs_f64(seconds)), None);
         image_attack.attack(Label(image.target), &budget, &()).expect("an answer")
     }
 

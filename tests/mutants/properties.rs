@@ -105,7 +105,7 @@ impl Thresholds {
         let query = VnnlibQuery::from_text(&self.text(), "thresholds").expect("a property");
         let branch = Some(BranchLimits { nodes, gap: 1e-6, parallel: false });
         let options = SolveOptions { branch, proofs, ..SolveOptions::default() };
-        let budget = Budget::start(Some(Duration::from_secs_f64(seconds)), None);
+        let budget = Budget::start_cpu(Some(Duration::from_secs_f64(seconds)), None);
         let problem = Verification::new(&models.ours, query, &options).expect("fits");
         problem.solve(&budget, &()).expect("an answer")
     }

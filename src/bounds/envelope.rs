@@ -282,7 +282,7 @@ impl EnvelopeShares {
         thetas[(envelope, function)] = theta;
     }
 
-    /// The same for some functions, one behind the other.
+    /// Sets the shares of some functions, one behind the other. The `θ` is set for all of them; it is read only where there is a share.
     #[inline(always)]
     pub fn set_some<const SOME: usize>(
         &mut self,

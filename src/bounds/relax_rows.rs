@@ -79,7 +79,9 @@ impl LineRelu {
         };
         let own = [own.constant.lower, own.constant.upper, own.noise, own.magnitude];
         let NeuronEnvelope { theta, at_centre, reach } = envelope;
-        let lines = [below, share, theta, at_centre, reach, lower, upper, relu.chord];
+        // Finite ends may be so far apart that their distance is not: the chord's slope would come out as 0.
+        let width = upper - lower;
+        let lines = [below, share, theta, at_centre, reach, lower, upper, width, relu.chord];
         let is_unstable = stability == Stability::Unstable;
         let lines = lines.into_iter().filter(|_| is_unstable);
         own.into_iter().chain(lines).all(f64::is_finite).then_some(relu)
@@ -291,6 +293,10 @@ mod tests {
         let without_end = Interval { upper: f64::INFINITY, ..relu.interval };
         let loose = BoundedRelu { interval: without_end, ..relu };
         assert!(LineRelu::new(loose, by, column, own).is_none());
+        // Its width overflows, and a chord with slope 0 through (lower, 0) would be no bound.
+        let widest = Interval { lower: -1e308, upper: 1e308 };
+        let wide = BoundedRelu { interval: widest, ..relu };
+        assert!(LineRelu::new(wide, by, column, own).is_none());
         // What stays on needs no lines.
         let on = BoundedRelu { stability: Stability::On, ..loose };
         assert!(LineRelu::new(on, by, column, own).is_some());

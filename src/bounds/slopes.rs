@@ -265,7 +265,7 @@ fn add_column(out: &mut [f64], rest: &mut f64, weight: f64, column: SparseColumn
 
 /// Adds functions of the inputs to functions of the moves.
 pub(super) fn add_by_pixel(out: &mut Mat<f64>, by_pixel: &Mat<f64>, moves: &[Move]) {
-    // Only what is needed, so that it stays in the nearest cache.
+    // Only what is needed, so that it stays in the nearest cache; a sign is +1 or -1, which `f32` has exactly.
     let moves: Vec<(u32, f32)> = moves.iter().map(|m| (m.pixel as u32, m.sign as f32)).collect();
     for row in 0..out.ncols() {
         let by_pixel = by_pixel.col_as_slice(row);

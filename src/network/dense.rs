@@ -222,21 +222,23 @@ const MOSTLY_USED: f64 = 0.9;
 const WORTH_COPYING: usize = 32;
 
 /// Columns are copied so many at a time: new memory for all of them would cost as much as the copies.
-const COPIED: usize = 512;
+const COPIED_AT_ONCE: usize = 512;
 
 /// `out += m V`, leaving out the rows of `V` without anything: ReLUs that are off, whatever the function.
 ///
 /// # Panics
 /// When the columns of `m` or `V` do not lie together, or lengths differ.
 pub(crate) fn add_block_product(out: &mut Mat<f64>, m: MatRef<'_, f64>, block: MatRef<'_, f64>) {
+    let shape = (m.nrows(), m.ncols(), block.ncols());
+    assert_eq!(shape, (out.nrows(), block.nrows(), out.ncols()), "the product's shape");
     let used = used_rows(block);
     if used.len() as f64 > MOSTLY_USED * block.nrows() as f64 {
         matmul(out.as_mut(), Accum::Add, m, block, 1.0, Par::Seq);
         return;
     }
-    let most = used.len().min(COPIED);
+    let most = used.len().min(COPIED_AT_ONCE);
     let (mut columns, mut rows) = (Mat::zeros(m.nrows(), most), Mat::zeros(most, block.ncols()));
-    for used in used.chunks(COPIED) {
+    for used in used.chunks(COPIED_AT_ONCE) {
         for (k, &j) in used.iter().enumerate() {
             columns.col_as_slice_mut(k).copy_from_slice(column(m, j));
         }

@@ -37,31 +37,48 @@ impl Network {
         neurons: &[(NeuronId, f64)],
         pattern: &ActivationPattern,
     ) -> Vec<f64> {
-        let mut upstream = objective.to_vec();
-        for layer in (0..self.layers().len()).rev() {
+        self.pass_back(self.layers().len(), objective.to_vec(), neurons, pattern)
+    }
+
+    /// The same from the slopes in the pre-activations of the last of the first few layers on.
+    fn pass_back(
+        &self,
+        layers: usize,
+        mut slopes: Vec<f64>,
+        neurons: &[(NeuronId, f64)],
+        pattern: &ActivationPattern,
+    ) -> Vec<f64> {
+        for layer in (0..layers).rev() {
             let map = self.affine(layer);
             let mut below = vec![0.0; map.inputs()];
-            map.apply_transposed(&upstream, &mut below);
+            map.apply_transposed(&slopes, &mut below);
             if layer > 0 {
-                for (index, slope) in below.iter_mut().enumerate() {
-                    if !pattern.get(layer - 1, index) {
-                        *slope = 0.0;
-                    }
-                }
+                pass_neurons(layer - 1, &mut below, pattern);
                 for (neuron, weight) in
                     neurons.iter().filter(|(neuron, _)| neuron.layer == layer - 1)
                 {
                     below[neuron.index] += weight;
                 }
             }
-            upstream = below;
+            slopes = below;
         }
-        upstream
+        slopes
+    }
+}
+
+/// Slopes in the outputs of a hidden layer become slopes in its pre-activations.
+fn pass_neurons(layer: usize, slopes: &mut [f64], pattern: &ActivationPattern) {
+    for (index, slope) in slopes.iter_mut().enumerate() {
+        if !pattern.get(layer, index) {
+            *slope = 0.0;
+        }
     }
 }
 
 /// Gradients of one function of the outputs for one pattern after the other. Where few neurons of the last hidden layer differ from the pattern
 /// before, only their weights are read there; the gradients are those of new passes up to rounding.
+///
+/// Rounding errors add up from pattern to pattern, as long as few neurons differ: good enough to choose a direction, not for a bound.
 pub struct Gradients<'n> {
     network: &'n Network,
     /// The slopes in the outputs of the last hidden layer.
@@ -107,19 +124,11 @@ impl<'n> Gradients<'n> {
         } else {
             network.affine(last).apply_transposed(slopes, below);
         }
-        let mut upstream = below.clone();
-        for layer in (0..last).rev() {
-            for (index, slope) in upstream.iter_mut().enumerate() {
-                if !pattern.get(layer, index) {
-                    *slope = 0.0;
-                }
-            }
-            let map = network.affine(layer);
-            let mut below = vec![0.0; map.inputs()];
-            map.apply_transposed(&upstream, &mut below);
-            upstream = below;
+        let mut slopes = below.clone();
+        if last > 0 {
+            pass_neurons(last - 1, &mut slopes, pattern);
         }
-        upstream
+        network.pass_back(last, slopes, &[], pattern)
     }
 }
 

@@ -10,7 +10,8 @@ pub struct Layer {
     /// The neurons without a ReLU, ascending.
     identities: Vec<usize>,
     rounding: LayerRounding,
-    /// `Σ |w|`, one for each output.
+    /// `Σ |w|`, one for each output. Kept, because bounds ask for them again for every image and part; not always the `gain` of the rounding, which
+    /// is that of the file's own operations.
     weight_sums: Vec<f64>,
 }
 

@@ -23,7 +23,7 @@ impl SparseMatrix {
         rows: impl Iterator<Item = R>,
     ) -> Self {
         let rows = PlainLines::new(rows);
-        let columns = rows.turned(inputs);
+        let columns = rows.transposed(inputs);
         Self { rows: Compressed::new(&rows), columns: Compressed::new(&columns) }
     }
 

@@ -8,6 +8,7 @@
 
 import argparse
 import base64
+import gzip
 import json
 import os
 import shutil
@@ -21,6 +22,8 @@ import urllib.error
 import urllib.request
 import zlib
 from pathlib import Path
+
+MNIST_IMAGES = Path(__file__).parent.parent / "data" / "t10k-images-idx3-ubyte.gz"
 
 DESKTOP = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
@@ -343,8 +346,17 @@ def addresses(browser, page):
     browser.click("#close")
 
 
+def original(image, adversary):
+    """A test image as an array file: the header of an adversary's file, and the image's own values."""
+    pixels = 28 * 28
+    with gzip.open(MNIST_IMAGES) as file:
+        file.seek(16 + image * pixels)
+        values = [byte / 255 for byte in file.read(pixels)]
+    return adversary[: -4 * pixels] + struct.pack(f"<{pixels}f", *values)
+
+
 def downloads(browser, page):
-    """What is saved from the page alone is what lies in the result directory, bit for bit."""
+    """What is saved from the page alone is what lies in the result directory, bit for bit, or for the original in the data."""
     record = browser.run("const r = records.find(isAdversary); openDetail(r, records); return { k: r.k, stem: fileName(r), image: r.image }")
     names = browser.run("return [...document.querySelectorAll('.downloads button')].map((b) => b.dataset.file)")
     stored = page.parent / "adversarial"
@@ -356,6 +368,9 @@ def downloads(browser, page):
             saved = wait_for(Path(folder) / name)
             if name.endswith(".png"):
                 same(grey(saved), grey((stored / name).read_bytes()), name)
+            elif name == f"{record['image']}.npy":
+                adversary = (stored / f"{record['stem']}.npy").read_bytes()
+                same(saved, original(record["image"], adversary), name)
             else:
                 same(saved, (stored / name).read_bytes(), name)
     every = """return Promise.all(records.filter((r) => pictures.witnesses[r.k]).map(async (r) =>
